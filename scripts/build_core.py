@@ -13,6 +13,7 @@ PYRR_WERROR=1 turns warnings into errors. CC names the compiler, as usual.
 
 import contextlib
 import fcntl
+import io
 import os
 import re
 import shlex
@@ -78,7 +79,9 @@ def check_headers() -> None:
     missing = [
         package
         for header, package in HEADERS_NEEDED.items()
-        if not runs([*compiler(), "-E", "-include", header, "-x", "c", "/dev/null", "-o", os.devnull])
+        if not runs(
+            [*compiler(), "-E", "-include", header, "-x", "c", "/dev/null", "-o", os.devnull]
+        )
     ]
     if missing:
         sys.exit(
@@ -183,7 +186,7 @@ def build_in_place(build: Path) -> Path:
     write_if_changed(stamp, " ".join([*compiler(), *flags]))
     glue = build / "_pyrr_core.c"
     fresh = build / "_pyrr_core.new.c"
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(io.StringIO()):  # it announces itself each time
         make_ffibuilder().emit_c_code(str(fresh))
     write_if_changed(glue, fresh.read_text(encoding="utf-8"))
     python = [f"-I{sysconfig.get_path('include')}", "-DPy_LIMITED_API=0x03020000"]
