@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The program that scripts/demo records: a till that adds up a list of prices with
- * two threads, and gets it wrong. Each thread reads the total, is held up for a random
- * moment, and writes the total back: what the other one added meanwhile is lost. How
- * much is lost depends on time and chance, so no two runs are the same.
+ * two threads, and gets it wrong. Now and then a thread is held up for a random moment
+ * between reading the total and writing it back: what the other one added meanwhile is
+ * lost. How much is lost depends on time and chance, so no two runs are the same.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -19,15 +19,16 @@ static int prices[PRICES_MAX];
 static int price_count;
 static long total; /* shared by both threads, and that is the bug: no lock */
 
-static void be_held_up(void)
+/* Waits up to half a millisecond, once in `rarity` calls. */
+static void be_held_up(int rarity)
 {
-	uint8_t chance = 0;
+	uint8_t chance[2];
 	struct timespec moment = { 0, 0 };
 
-	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+	if (getrandom(chance, sizeof(chance), 0) != sizeof(chance))
 		abort();
-	if (chance < 64) { /* one time in four, for up to half a millisecond */
-		moment.tv_nsec = 8000L * chance;
+	if (chance[0] % rarity == 0) {
+		moment.tv_nsec = 2000L * chance[1];
 		nanosleep(&moment, NULL);
 	}
 }
@@ -35,9 +36,11 @@ static void be_held_up(void)
 static void *add_every_second(void *first)
 {
 	for (int i = *(int *)first; i < price_count; i += 2) {
-		long seen = total;
+		long seen;
 
-		be_held_up();
+		be_held_up(2);
+		seen = total;
+		be_held_up(8);
 		total = seen + prices[i];
 	}
 	return NULL;
