@@ -83,6 +83,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: till PRICES\n");
 		return 2;
 	}
+	setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr, into files too */
 	right = read_prices(argv[1]);
 	print_receipt_head();
 	for (int i = 0; i < 2; i++)
