@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`pyrr rm`: deletes traces."""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from pyrr.cli import _traces
+from pyrr.cli._command import Parser, PlainFailure
+from pyrr.errors import TraceError
+
+EPILOG = """\
+examples:
+  pyrr rm server-3
+  pyrr rm -f server-3 ./crash.trace    no complaint about what is not there
+"""
+
+
+class Rm(PlainFailure):
+    """Deletes traces."""
+
+    name = "rm"
+    summary = "delete traces"
+
+    def parser(self) -> Parser:
+        """Its argument parser."""
+        parser = Parser(name="rm", description="Deletes traces.", epilog=EPILOG)
+        add = parser.add_argument
+        add("-f", "--force", action="store_true", help="be content if a trace is not there")
+        add("traces", nargs="+", metavar="TRACE", help="directory or name")
+        return parser
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Deletes all that were named, or, if one is not a trace, none."""
+        home = _traces.trace_home()
+        found: list[Path] = []
+        for name in options.traces:
+            try:
+                found.append(_traces.find_trace(name, home))
+            except TraceError:
+                if not options.force or Path(name).is_dir():
+                    raise
+        for trace in dict.fromkeys(found):
+            _delete(trace)
+        latest = home / _traces.LATEST
+        if latest.is_symlink() and not latest.exists():
+            latest.unlink()
+        return 0
+
+
+def _delete(trace: Path) -> None:
+    try:
+        shutil.rmtree(trace)
+    except OSError as failed:
+        raise TraceError(
+            f"cannot delete {failed.filename or trace}: {failed.strerror}",
+            remedy=f"ls -la {trace}",
+        ) from failed
