@@ -44,7 +44,7 @@ class UsageError(PyrrError):
 
 
 class EnvironmentUnsupported(PyrrError):  # noqa: N818 - the project's word
-    """This machine, kernel or container lacks something pyrr needs."""
+    """The machine, kernel or container lacks something pyrr needs."""
 
     default_exit_code = 3
 

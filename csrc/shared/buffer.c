@@ -17,13 +17,13 @@ enum prr_status prr_buffer_grow(struct prr_buffer *buffer, size_t more, struct p
 
 	if (__builtin_add_overflow(buffer->size, more, &need) || need > PTRDIFF_MAX)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "a buffer of %zu + %zu bytes",
-				buffer->size, more);
+			buffer->size, more);
 	while (capacity < need)
 		capacity = capacity > PTRDIFF_MAX / 2 ? need : capacity * 2;
 	bytes = realloc(buffer->bytes, capacity);
 	if (!bytes)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "a buffer of %zu bytes",
-				capacity);
+			capacity);
 	buffer->bytes = bytes;
 	buffer->capacity = capacity;
 	return PRR_OK;

@@ -15,7 +15,7 @@ struct prr_buffer { /* zero-initialised is empty */
 void prr_buffer_deinit(struct prr_buffer *buffer);
 /* Out of line part of prr_buffer_reserve. */
 PRR_MUST_USE enum prr_status prr_buffer_grow(struct prr_buffer *buffer, size_t more,
-					     struct prr_error *err);
+	struct prr_error *err);
 /* Gives memory back when one unusually large use left more than `keep`. The
  * contents are dropped. */
 void prr_buffer_trim(struct prr_buffer *buffer, size_t keep);

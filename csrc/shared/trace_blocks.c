@@ -22,17 +22,17 @@ enum {
 static enum prr_status read_failed(const struct prr_blocks *blocks, struct prr_error *err)
 {
 	return prr_fail(err, PRR_ERR_TRACE, errno, NULL, "reading the trace's file '%s'",
-			blocks->name);
+		blocks->name);
 }
 
 /* Reads up to len bytes; *got is less only at the end of the file. */
 static enum prr_status read_at(const struct prr_blocks *blocks, uint64_t at, void *bytes,
-			       size_t len, size_t *got, struct prr_error *err)
+	size_t len, size_t *got, struct prr_error *err)
 {
 	*got = 0;
 	while (*got < len) {
 		ssize_t n = pread(blocks->fd, (uint8_t *)bytes + *got, len - *got,
-				  (off_t)(at + *got));
+			(off_t)(at + *got));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -46,7 +46,7 @@ static enum prr_status read_at(const struct prr_blocks *blocks, uint64_t at, voi
 }
 
 static enum prr_status file_size(const struct prr_blocks *blocks, uint64_t *ret,
-				 struct prr_error *err)
+	struct prr_error *err)
 {
 	struct stat st;
 
@@ -57,7 +57,7 @@ static enum prr_status file_size(const struct prr_blocks *blocks, uint64_t *ret,
 }
 
 static enum prr_status check_file_header(const struct prr_blocks *blocks, const char *dir,
-					 struct prr_error *err)
+	struct prr_error *err)
 {
 	const char *magic = blocks->events ? PRR_TRACE_EVENTS_MAGIC : PRR_TRACE_DATA_MAGIC;
 	const char *remedy = "record the program again: pyrr record PROGRAM";
@@ -67,42 +67,41 @@ static enum prr_status check_file_header(const struct prr_blocks *blocks, const 
 	PRR_TRY(read_at(blocks, 0, &header, sizeof(header), &got, err));
 	if (got < sizeof(header) || memcmp(header.magic, magic, sizeof(header.magic)))
 		return prr_fail(err, PRR_ERR_TRACE, 0, remedy,
-				"'%s/%s' is not a stream of a pyrr trace", dir, blocks->name);
+			"'%s/%s' is not a stream of a pyrr trace", dir, blocks->name);
 	if (header.version != PRR_TRACE_VERSION)
 		return prr_fail(err, PRR_ERR_TRACE, 0, remedy,
-				"'%s/%s' has trace format version %u; this pyrr reads version %d",
-				dir, blocks->name, header.version, PRR_TRACE_VERSION);
+			"'%s/%s' has trace format version %u; this pyrr reads version %d",
+			dir, blocks->name, header.version, PRR_TRACE_VERSION);
 	if (header.crc != prr_file_header_crc(&header) || header.size != sizeof(header))
 		return prr_fail(err, PRR_ERR_TRACE, 0, remedy, "the header of '%s/%s' is damaged",
-				dir, blocks->name);
+			dir, blocks->name);
 	if (header.arch != PRR_ARCH_X86_64)
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
-				"'%s/%s' was recorded on architecture %u; this pyrr knows x86-64 (%d)",
-				dir, blocks->name, header.arch, PRR_ARCH_X86_64);
+			"'%s/%s' was recorded on architecture %u; pyrr knows x86-64 (%d)",
+			dir, blocks->name, header.arch, PRR_ARCH_X86_64);
 	return PRR_OK;
 }
 
 enum prr_status prr_blocks_init(struct prr_blocks *blocks, int dir_fd, const char *dir,
-				bool events, struct prr_error *err)
+	bool events, struct prr_error *err)
 {
 	struct stat st;
 
-	*blocks = (struct prr_blocks){ .name = events ? PRR_TRACE_EVENTS_NAME :
-							PRR_TRACE_DATA_NAME,
-				       .events = events,
-				       .front_at = sizeof(struct prr_file_header),
-				       .front_first = events ? 1 : 0,
-				       .stride = 1 };
+	*blocks = (struct prr_blocks){ .name = events ? PRR_TRACE_EVENTS_NAME : PRR_TRACE_DATA_NAME,
+		.events = events,
+		.front_at = sizeof(struct prr_file_header),
+		.front_first = events ? 1 : 0,
+		.stride = 1 };
 	/* O_NONBLOCK: a FIFO put in the file's place must not hang the open. */
 	blocks->fd = openat(dir_fd, blocks->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (blocks->fd < 0)
 		return prr_fail(err, PRR_ERR_TRACE, errno, NULL, "opening '%s/%s'", dir,
-				blocks->name);
+			blocks->name);
 	if (fstat(blocks->fd, &st) < 0)
 		return read_failed(blocks, err);
 	if (!S_ISREG(st.st_mode))
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL, "'%s/%s' is not a regular file", dir,
-				blocks->name);
+			blocks->name);
 	PRR_TRY(check_file_header(blocks, dir, err));
 	blocks->marks = malloc(MARKS_MAX * sizeof(*blocks->marks));
 	if (!blocks->marks)
@@ -134,7 +133,7 @@ ends(struct prr_blocks *blocks, uint64_t at, const char *format, ...)
 	va_end(ap);
 	free(blocks->end);
 	if (asprintf(&blocks->end, "'%s' ends at byte %llu: %s", blocks->name,
-		     (unsigned long long)at, why ? why : "?") < 0)
+		    (unsigned long long)at, why ? why : "?") < 0)
 		blocks->end = NULL;
 	free(why);
 	return PRR_END;
@@ -143,6 +142,8 @@ ends(struct prr_blocks *blocks, uint64_t at, const char *format, ...)
 /* What is wrong with a header on its own, whatever surrounds it; NULL: nothing. */
 static const char *header_fault(const struct prr_block_header *h, bool events)
 {
+	const uint64_t most = h->raw_size / sizeof(struct prr_event_record);
+
 	if (h->magic != (events ? PRR_EVENT_BLOCK_MAGIC : PRR_DATA_BLOCK_MAGIC))
 		return "no block begins here";
 	if (h->version != PRR_BLOCK_VERSION)
@@ -155,8 +156,7 @@ static const char *header_fault(const struct prr_block_header *h, bool events)
 		return "a stored block of two sizes";
 	if (h->raw_size > PRR_RAW_FREE && h->raw_size / PRR_RAW_RATIO > h->stored_size)
 		return "a block that claims to unpack to far more than it holds";
-	if (events && (!h->event_count ||
-		       h->event_count > h->raw_size / sizeof(struct prr_event_record)))
+	if (events && (!h->event_count || h->event_count > most))
 		return "a block with an impossible number of events";
 	if (!events && (h->event_count || h->data_offset || h->raw_size > PRR_DATA_BLOCK_MAX))
 		return "a data block with an impossible header";
@@ -164,7 +164,7 @@ static const char *header_fault(const struct prr_block_header *h, bool events)
 }
 
 enum prr_status prr_blocks_header(struct prr_blocks *blocks, uint64_t at, uint64_t first,
-				  struct prr_block *ret, struct prr_error *err)
+	struct prr_block *ret, struct prr_error *err)
 {
 	struct prr_block_header *h = &ret->header;
 	const char *fault;
@@ -181,29 +181,29 @@ enum prr_status prr_blocks_header(struct prr_blocks *blocks, uint64_t at, uint64
 		return ends(blocks, at, "%s", fault);
 	if (h->first != first)
 		return ends(blocks, at, "a block begins with %s %llu instead of %llu",
-			    blocks->events ? "event" : "data byte", (unsigned long long)h->first,
-			    (unsigned long long)first);
+			blocks->events ? "event" : "data byte", (unsigned long long)h->first,
+			(unsigned long long)first);
 	PRR_TRY(file_size(blocks, &size, err));
 	ret->at = at;
 	if (at + sizeof(*h) > size || h->stored_size > size - at - sizeof(*h))
 		return ends(blocks, at, "the file ends within a block");
 	ret->next_at = at + sizeof(*h) + h->stored_size;
 	if (__builtin_add_overflow(first, blocks->events ? h->event_count : h->raw_size,
-				   &ret->next_first))
+		    &ret->next_first))
 		return ends(blocks, at, "a block past the largest number");
 	return PRR_OK;
 }
 
 static enum prr_status unpack(struct prr_blocks *blocks, const struct prr_block *block,
-			      ZSTD_DCtx *zstd, const struct prr_buffer *packed,
-			      struct prr_buffer *raw, struct prr_error *err)
+	ZSTD_DCtx *zstd, const struct prr_buffer *packed,
+	struct prr_buffer *raw, struct prr_error *err)
 {
 	const struct prr_block_header *h = &block->header;
 	size_t n;
 
 	/* header_fault() has bounded raw_size by the bytes the file holds. */
 	if (h->codec == PRR_CODEC_ZSTD &&
-	    ZSTD_getFrameContentSize(packed->bytes, packed->size) != h->raw_size)
+		ZSTD_getFrameContentSize(packed->bytes, packed->size) != h->raw_size)
 		return ends(blocks, block->at, "a damaged block (sizes disagree)");
 	PRR_TRY(prr_buffer_reserve(raw, h->raw_size, err));
 	if (h->codec == PRR_CODEC_STORED) {
@@ -213,14 +213,14 @@ static enum prr_status unpack(struct prr_blocks *blocks, const struct prr_block 
 	n = ZSTD_decompressDCtx(zstd, raw->bytes, h->raw_size, packed->bytes, packed->size);
 	if (ZSTD_isError(n) || n != h->raw_size)
 		return ends(blocks, block->at, "a damaged block (zstd: %s)",
-			    ZSTD_isError(n) ? ZSTD_getErrorName(n) : "short");
+			ZSTD_isError(n) ? ZSTD_getErrorName(n) : "short");
 	raw->size = n;
 	return PRR_OK;
 }
 
 enum prr_status prr_blocks_load(struct prr_blocks *blocks, const struct prr_block *block,
-				ZSTD_DCtx *zstd, struct prr_buffer *packed, struct prr_buffer *raw,
-				struct prr_error *err)
+	ZSTD_DCtx *zstd, struct prr_buffer *packed, struct prr_buffer *raw,
+	struct prr_error *err)
 {
 	const struct prr_block_header *h = &block->header;
 	enum prr_status status;
@@ -257,7 +257,7 @@ static void add_mark(struct prr_blocks *blocks, uint64_t first, uint64_t at)
 
 /* Walks one block on. */
 static enum prr_status walk(struct prr_blocks *blocks, struct prr_block *ret,
-			    struct prr_error *err)
+	struct prr_error *err)
 {
 	PRR_TRY(prr_blocks_header(blocks, blocks->front_at, blocks->front_first, ret, err));
 	add_mark(blocks, ret->header.first, ret->at);
@@ -292,7 +292,7 @@ static const struct prr_block_mark *mark_before(const struct prr_blocks *blocks,
 }
 
 enum prr_status prr_blocks_find(struct prr_blocks *blocks, uint64_t key, struct prr_block *ret,
-				struct prr_error *err)
+	struct prr_error *err)
 {
 	const struct prr_block_mark *mark;
 	enum prr_status status, reached;

@@ -51,14 +51,14 @@ struct prr_trace_reader {
 };
 
 static enum prr_status open_trace(struct prr_trace_reader *reader, const char *dir,
-				  struct prr_error *err)
+	struct prr_error *err)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum prr_status status;
 
 	if (dir_fd < 0)
 		return prr_fail(err, PRR_ERR_TRACE, errno, "list the traces there are: pyrr ls",
-				"opening the trace '%s'", dir);
+			"opening the trace '%s'", dir);
 	status = prr_blocks_init(&reader->events, dir_fd, dir, true, err);
 	if (status == PRR_OK)
 		status = prr_blocks_init(&reader->data, dir_fd, dir, false, err);
@@ -67,7 +67,7 @@ static enum prr_status open_trace(struct prr_trace_reader *reader, const char *d
 }
 
 enum prr_status prr_trace_reader_create(const char *dir, struct prr_trace_reader **ret,
-					struct prr_error *err)
+	struct prr_error *err)
 {
 	struct prr_trace_reader *reader = calloc(1, sizeof(*reader));
 	enum prr_status status;
@@ -131,22 +131,22 @@ static const void *take(struct cursor *cursor, uint64_t len)
 }
 
 static enum prr_status damaged(const struct prr_trace_reader *reader, const char *what,
-			       struct prr_error *err)
+	struct prr_error *err)
 {
 	return prr_fail(err, PRR_ERR_TRACE, 0, NULL, "event %llu of the trace is malformed: %s",
-			(unsigned long long)reader->next_index, what);
+		(unsigned long long)reader->next_index, what);
 }
 
 static enum prr_status check_record(const struct prr_trace_reader *reader,
-				    const struct prr_event_record *record, size_t left,
-				    struct prr_error *err)
+	const struct prr_event_record *record, size_t left,
+	struct prr_error *err)
 {
 	if (record->size < sizeof(*record) || record->size > left || record->size % 8)
 		return damaged(reader, "its size is impossible", err);
 	if (record->kind < 1 || record->kind > PRR_EVENT_KIND_LAST)
 		return prr_fail(err, PRR_ERR_TRACE, 0, "use a newer pyrr",
-				"event %llu of the trace is of a kind (%u) this pyrr does not know",
-				(unsigned long long)reader->next_index, record->kind);
+			"event %llu of the trace is of a kind (%u) this pyrr does not know",
+			(unsigned long long)reader->next_index, record->kind);
 	if (record->arch != PRR_ARCH_X86_64)
 		return damaged(reader, "its architecture is unknown", err);
 	if (record->origin > PRR_ORIGIN_LAST)
@@ -159,7 +159,7 @@ static enum prr_status check_record(const struct prr_trace_reader *reader,
 }
 
 static enum prr_status decode_regs(struct prr_trace_reader *reader, uint32_t mask,
-				   struct cursor *cursor, struct prr_error *err)
+	struct cursor *cursor, struct prr_error *err)
 {
 	uint64_t words[PRR_REG_COUNT];
 	const uint64_t *base = prr_regs_memory_find(&reader->memory, reader->event.task);
@@ -177,7 +177,7 @@ static enum prr_status decode_regs(struct prr_trace_reader *reader, uint32_t mas
 }
 
 static enum prr_status decode_output(struct prr_trace_reader *reader, struct cursor *cursor,
-				     uint64_t *offset, struct prr_error *err)
+	uint64_t *offset, struct prr_error *err)
 {
 	const struct prr_output_record *record = take(cursor, sizeof(*record));
 	const struct prr_output_store *store = NULL;
@@ -188,12 +188,12 @@ static enum prr_status decode_output(struct prr_trace_reader *reader, struct cur
 	if (record->kind > PRR_OUTPUT_HOLE)
 		return damaged(reader, "it has an output of an unknown kind", err);
 	if (!record->len || record->len > PRR_OUTPUT_MAX ||
-	    record->addr + (record->len - 1) < record->addr)
+		record->addr + (record->len - 1) < record->addr)
 		return damaged(reader, "it has an output of impossible size", err);
 	output = (struct prr_output){ .as_uid = record->as_uid,
-				      .kind = record->kind,
-				      .addr = record->addr,
-				      .len = record->len };
+		.kind = record->kind,
+		.addr = record->addr,
+		.len = record->len };
 	if (record->kind == PRR_OUTPUT_STORE) {
 		store = take(cursor, sizeof(*store));
 		if (!store || store->store_offset + record->len < record->len)
@@ -206,13 +206,13 @@ static enum prr_status decode_output(struct prr_trace_reader *reader, struct cur
 	prr_buffer_put(&reader->outputs, &output, sizeof(output));
 	prr_buffer_put(&reader->offsets, offset, sizeof(*offset));
 	if (record->kind == PRR_OUTPUT_BYTES &&
-	    __builtin_add_overflow(*offset, record->len, offset))
+		__builtin_add_overflow(*offset, record->len, offset))
 		return damaged(reader, "its output data is out of range", err);
 	return PRR_OK;
 }
 
 static enum prr_status decode_field(struct prr_trace_reader *reader, struct cursor *cursor,
-				    struct prr_error *err)
+	struct prr_error *err)
 {
 	const struct prr_field_record *record = take(cursor, sizeof(*record));
 	struct prr_field field;
@@ -229,9 +229,9 @@ static enum prr_status decode_field(struct prr_trace_reader *reader, struct curs
 		return damaged(reader, "a field does not fit in it", err);
 	if (field.required && (!field.tag || field.tag > PRR_FIELD_TAG_LAST))
 		return prr_fail(err, PRR_ERR_TRACE, 0, "use a newer pyrr",
-				"event %llu of the trace needs a field (tag %u) that this pyrr "
-				"does not know",
-				(unsigned long long)reader->next_index, field.tag);
+			"event %llu of the trace needs a field (tag %u) that this pyrr "
+			"does not know",
+			(unsigned long long)reader->next_index, field.tag);
 	PRR_TRY(prr_buffer_reserve(&reader->fields, sizeof(field), err));
 	prr_buffer_put(&reader->fields, &field, sizeof(field));
 	return PRR_OK;
@@ -240,8 +240,8 @@ static enum prr_status decode_field(struct prr_trace_reader *reader, struct curs
 /* Everything of the record behind its fixed part; *data gets the offset after
  * the event's output bytes. */
 static enum prr_status decode_body(struct prr_trace_reader *reader,
-				   const struct prr_event_record *record, struct cursor *cursor,
-				   uint64_t *data, struct prr_error *err)
+	const struct prr_event_record *record, struct cursor *cursor,
+	uint64_t *data, struct prr_error *err)
 {
 	const void *position = NULL;
 	const uint64_t *skip = NULL;
@@ -280,7 +280,7 @@ static enum prr_status note_end(struct prr_trace_reader *reader, const char *why
 		return PRR_END;
 	if (last)
 		n = asprintf(&reader->end_reason,
-			     "the trace ends early, after event %llu: %s", last, why ? why : "?");
+			"the trace ends early, after event %llu: %s", last, why ? why : "?");
 	else
 		n = asprintf(&reader->end_reason, "the trace holds no event: %s", why ? why : "?");
 	if (n < 0)
@@ -306,12 +306,12 @@ static enum prr_status decode_event(struct prr_trace_reader *reader, struct prr_
 		return damaged(reader, "its block is too short", err);
 	PRR_TRY(check_record(reader, record, left, err));
 	*event = (struct prr_event){ .index = reader->next_index,
-				     .kind = record->kind,
-				     .arch = record->arch,
-				     .origin = record->origin,
-				     .task = { record->tid, record->serial },
-				     .as_uid = record->as_uid,
-				     .time_ns = reader->last_time + record->time_delta };
+		.kind = record->kind,
+		.arch = record->arch,
+		.origin = record->origin,
+		.task = { record->tid, record->serial },
+		.as_uid = record->as_uid,
+		.time_ns = reader->last_time + record->time_delta };
 	cursor = (struct cursor){ (const uint8_t *)(record + 1), record->size - sizeof(*record) };
 	PRR_TRY(decode_body(reader, record, &cursor, &data, err));
 	if (reader->left == 1 && record->size != left)
@@ -326,7 +326,7 @@ static enum prr_status decode_event(struct prr_trace_reader *reader, struct prr_
 	event->field_count = record->field_count;
 	event->fields = (const void *)reader->fields.bytes;
 	memcpy(prr_regs_memory_find(&reader->memory, event->task), &event->regs,
-	       sizeof(event->regs));
+		sizeof(event->regs));
 	reader->at += record->size;
 	reader->left--;
 	reader->next_index++;
@@ -353,17 +353,17 @@ static void rewind_block(struct prr_trace_reader *reader)
 /* Makes `block` the one at hand. When it cannot be read (PRR_END, errors) the
  * next call to load_next tries it again. */
 static enum prr_status load(struct prr_trace_reader *reader, const struct prr_block *block,
-			    struct prr_error *err)
+	struct prr_error *err)
 {
 	uint16_t kind = block->header.first == reader->next_index ? reader->last_kind : 0;
 
 	reader->block = (struct prr_block){ .next_at = block->at,
-					    .next_first = block->header.first };
+		.next_first = block->header.first };
 	reader->left = 0;
 	reader->next_index = block->header.first;
 	reader->last_kind = kind;
 	PRR_TRY(prr_blocks_load(&reader->events, block, reader->zstd, &reader->packed,
-				&reader->raw, err));
+		&reader->raw, err));
 	reader->block = *block;
 	rewind_block(reader);
 	reader->last_kind = kind;
@@ -375,12 +375,12 @@ static enum prr_status load_next(struct prr_trace_reader *reader, struct prr_err
 	struct prr_block block;
 
 	PRR_TRY(prr_blocks_header(&reader->events, reader->block.next_at,
-				  reader->block.next_first, &block, err));
+		reader->block.next_first, &block, err));
 	return load(reader, &block, err);
 }
 
 enum prr_status prr_trace_reader_next(struct prr_trace_reader *reader, const struct prr_event **ret,
-				      struct prr_error *err)
+	struct prr_error *err)
 {
 	enum prr_status status;
 
@@ -400,7 +400,7 @@ enum prr_status prr_trace_reader_next(struct prr_trace_reader *reader, const str
 
 /* Decodes on within the block until `index` is next. */
 static enum prr_status skip_to(struct prr_trace_reader *reader, uint64_t index,
-			       struct prr_error *err)
+	struct prr_error *err)
 {
 	enum prr_status status = PRR_OK;
 
@@ -411,7 +411,7 @@ static enum prr_status skip_to(struct prr_trace_reader *reader, uint64_t index,
 }
 
 enum prr_status prr_trace_reader_seek(struct prr_trace_reader *reader, uint64_t index,
-				      struct prr_error *err)
+	struct prr_error *err)
 {
 	struct prr_block block;
 	enum prr_status status;
@@ -420,7 +420,7 @@ enum prr_status prr_trace_reader_seek(struct prr_trace_reader *reader, uint64_t 
 	if (!index)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "events are numbered from 1");
 	if (reader->block.header.magic && index >= reader->block.header.first &&
-	    index < reader->block.next_first) {
+		index < reader->block.next_first) {
 		if (index < reader->next_index)
 			rewind_block(reader);
 		return skip_to(reader, index, err);
@@ -445,7 +445,7 @@ const char *prr_trace_reader_end_reason(const struct prr_trace_reader *reader)
 
 /* Makes the data block that holds `offset` the one at hand. */
 static enum prr_status load_data(struct prr_trace_reader *reader, uint64_t offset,
-				 struct prr_error *err)
+	struct prr_error *err)
 {
 	struct prr_block block = reader->data_block;
 	enum prr_status status;
@@ -457,19 +457,19 @@ static enum prr_status load_data(struct prr_trace_reader *reader, uint64_t offse
 	reader->data_block.header.magic = 0;
 	if (status == PRR_OK)
 		status = prr_blocks_load(&reader->data, &block, reader->zstd, &reader->packed,
-					 &reader->data_raw, err);
+			&reader->data_raw, err);
 	if (status == PRR_END)
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
-				"the output bytes of event %llu cannot be read: %s",
-				(unsigned long long)reader->event.index,
-				reader->data.end ? reader->data.end : "?");
+			"the output bytes of event %llu cannot be read: %s",
+			(unsigned long long)reader->event.index,
+			reader->data.end ? reader->data.end : "?");
 	PRR_TRY(status);
 	reader->data_block = block;
 	return PRR_OK;
 }
 
 enum prr_status prr_trace_reader_output_data(struct prr_trace_reader *reader, size_t i,
-					     const uint8_t **data, struct prr_error *err)
+	const uint8_t **data, struct prr_error *err)
 {
 	const struct prr_block *block = &reader->data_block;
 	const struct prr_output *output;
@@ -481,15 +481,15 @@ enum prr_status prr_trace_reader_output_data(struct prr_trace_reader *reader, si
 	output = &reader->event.outputs[i];
 	if (output->kind != PRR_OUTPUT_BYTES)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-				"output %zu of event %llu is not of bytes", i,
-				(unsigned long long)reader->event.index);
+			"output %zu of event %llu is not of bytes", i,
+			(unsigned long long)reader->event.index);
 	memcpy(&offset, reader->offsets.bytes + i * sizeof(offset), sizeof(offset));
 	if (!block->header.magic || offset < block->header.first || offset >= block->next_first)
 		PRR_TRY(load_data(reader, offset, err));
 	if (offset < block->header.first || output->len > block->next_first - offset)
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
-				"output %zu of event %llu crosses a data block", i,
-				(unsigned long long)reader->event.index);
+			"output %zu of event %llu crosses a data block", i,
+			(unsigned long long)reader->event.index);
 	*data = reader->data_raw.bytes + (offset - block->header.first);
 	return PRR_OK;
 }

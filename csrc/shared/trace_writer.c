@@ -25,7 +25,7 @@ enum {
 	ZSTD_LEVEL = 1,
 	KEEP_BYTES = 2 << 20, /* buffers larger than this are given back after use */
 	RECORD_FIXED_MAX = sizeof(struct prr_event_record) + sizeof(struct prr_position) +
-			   sizeof(uint64_t) + sizeof(struct prr_regs)
+		sizeof(uint64_t) + sizeof(struct prr_regs)
 };
 
 struct stream {
@@ -63,27 +63,31 @@ struct prr_trace_writer {
 	struct prr_buffer packed; /* header and payload on their way to a file */
 };
 
+static enum prr_status write_failed(const struct stream *stream, size_t len,
+	struct prr_error *err)
+{
+	bool full = errno == ENOSPC || errno == EDQUOT;
+
+	return prr_fail(err, PRR_ERR_SYSTEM, errno,
+		full ? "free disk space, or record to another disk: pyrr record -o DIR" : NULL,
+		"writing %zu bytes to the trace's file '%s'", len, stream->name);
+}
+
 static enum prr_status stream_pwrite(struct stream *stream, const void *bytes, size_t len,
-				     struct prr_error *err)
+	struct prr_error *err)
 {
 	size_t done = 0;
 
 	while (done < len) {
 		ssize_t n = pwrite(stream->fd, (const uint8_t *)bytes + done, len - done,
-				   (off_t)(stream->end + done));
+			(off_t)(stream->end + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0)
 			errno = EIO;
 		if (n <= 0)
-			return prr_fail(err, PRR_ERR_SYSTEM, errno,
-					errno == ENOSPC || errno == EDQUOT ?
-						"free disk space, or record to another disk: "
-						"pyrr record -o DIR" :
-						NULL,
-					"writing %zu bytes to the trace's file '%s'", len,
-					stream->name);
+			return write_failed(stream, len, err);
 		done += (size_t)n;
 	}
 	stream->end += len;
@@ -91,14 +95,14 @@ static enum prr_status stream_pwrite(struct stream *stream, const void *bytes, s
 }
 
 static enum prr_status stream_open(struct stream *stream, int dir_fd, const char *dir,
-				   const char *magic, struct prr_error *err)
+	const char *magic, struct prr_error *err)
 {
 	struct prr_file_header header = { .version = PRR_TRACE_VERSION,
-					  .arch = PRR_ARCH_X86_64,
-					  .size = sizeof(header) };
+		.arch = PRR_ARCH_X86_64,
+		.size = sizeof(header) };
 
 	stream->fd = openat(dir_fd, stream->name,
-			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (stream->fd < 0)
 		return prr_fail_errno(err, "creating '%s/%s'", dir, stream->name);
 	memcpy(header.magic, magic, sizeof(header.magic));
@@ -107,7 +111,7 @@ static enum prr_status stream_open(struct stream *stream, int dir_fd, const char
 }
 
 static enum prr_status open_streams(struct prr_trace_writer *writer, const char *dir,
-				    struct prr_error *err)
+	struct prr_error *err)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum prr_status status;
@@ -139,7 +143,7 @@ static enum prr_status allocate(struct prr_trace_writer *writer, struct prr_erro
 }
 
 enum prr_status prr_trace_writer_create(const char *dir, struct prr_trace_writer **ret,
-					struct prr_error *err)
+	struct prr_error *err)
 {
 	struct prr_trace_writer *writer = calloc(1, sizeof(*writer));
 	enum prr_status status;
@@ -181,12 +185,12 @@ void prr_trace_writer_destroy(struct prr_trace_writer *writer)
 /* ------------------------------------------------------------------- blocks */
 
 static enum prr_status refuse_if_closed(const struct prr_trace_writer *writer,
-					struct prr_error *err)
+	struct prr_error *err)
 {
 	if (writer->broken)
 		return prr_fail(err, PRR_ERR_SYSTEM, writer->broken, NULL,
-				"the trace ends at event %llu: an earlier write failed",
-				(unsigned long long)writer->last_index);
+			"the trace ends at event %llu: an earlier write failed",
+			(unsigned long long)writer->last_index);
 	if (writer->finished)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "the trace is already finished");
 	return PRR_OK;
@@ -199,7 +203,7 @@ static void break_off(struct prr_trace_writer *writer, int errnum)
 	writer->broken = errnum ? errnum : EIO;
 	/* A torn tail that cannot be cut off is recognised by the reader. */
 	if (ftruncate(writer->data.fd, (off_t)writer->data.end) < 0 ||
-	    ftruncate(writer->events.fd, (off_t)writer->events.end) < 0)
+		ftruncate(writer->events.fd, (off_t)writer->events.end) < 0)
 		errno = writer->broken;
 	writer->last_index -= writer->block_count;
 	writer->block_count = 0;
@@ -210,7 +214,7 @@ static void break_off(struct prr_trace_writer *writer, int errnum)
 
 /* Compresses `raw` behind the header in writer->packed. */
 static enum prr_status pack(struct prr_trace_writer *writer, struct prr_block_header *header,
-			    const struct prr_buffer *raw, struct prr_error *err)
+	const struct prr_buffer *raw, struct prr_error *err)
 {
 	struct prr_buffer *packed = &writer->packed;
 	size_t bound = ZSTD_compressBound(raw->size);
@@ -219,10 +223,10 @@ static enum prr_status pack(struct prr_trace_writer *writer, struct prr_block_he
 	packed->size = 0;
 	PRR_TRY(prr_buffer_reserve(packed, sizeof(*header) + bound, err));
 	n = ZSTD_compressCCtx(writer->zstd, packed->bytes + sizeof(*header), bound, raw->bytes,
-			      raw->size, ZSTD_LEVEL);
+		raw->size, ZSTD_LEVEL);
 	if (ZSTD_isError(n))
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "zstd could not compress: %s",
-				ZSTD_getErrorName(n));
+			ZSTD_getErrorName(n));
 	header->raw_size = raw->size;
 	header->codec = PRR_CODEC_ZSTD;
 	if (n >= raw->size || (raw->size > PRR_RAW_FREE && n < raw->size / PRR_RAW_RATIO + 1)) {
@@ -239,8 +243,8 @@ static enum prr_status pack(struct prr_trace_writer *writer, struct prr_block_he
 }
 
 static enum prr_status write_block(struct prr_trace_writer *writer, struct stream *stream,
-				   struct prr_block_header *header, struct prr_buffer *raw,
-				   struct prr_error *err)
+	struct prr_block_header *header, struct prr_buffer *raw,
+	struct prr_error *err)
 {
 	enum prr_status status = pack(writer, header, raw, err);
 
@@ -256,7 +260,7 @@ static enum prr_status flush_data(struct prr_trace_writer *writer, struct prr_er
 {
 	struct prr_buffer *raw = &writer->data_block;
 	struct prr_block_header header = { .magic = PRR_DATA_BLOCK_MAGIC,
-					   .first = writer->data_base };
+		.first = writer->data_base };
 
 	if (!raw->size)
 		return PRR_OK;
@@ -269,9 +273,9 @@ static enum prr_status flush_data(struct prr_trace_writer *writer, struct prr_er
 static enum prr_status flush_events(struct prr_trace_writer *writer, struct prr_error *err)
 {
 	struct prr_block_header header = { .magic = PRR_EVENT_BLOCK_MAGIC,
-					   .first = writer->last_index - writer->block_count + 1,
-					   .data_offset = writer->block_data,
-					   .event_count = writer->block_count };
+		.first = writer->last_index - writer->block_count + 1,
+		.data_offset = writer->block_data,
+		.event_count = writer->block_count };
 
 	PRR_TRY(flush_data(writer, err));
 	if (!writer->block_count)
@@ -301,12 +305,11 @@ void prr_trace_writer_begin(struct prr_trace_writer *writer, const struct prr_ev
 
 void prr_trace_writer_abandon(struct prr_trace_writer *writer)
 {
-	if (writer->begun) {
-		/* Bytes already written stay as a gap that the next event skips. */
-		writer->data_block.size = writer->event_data > writer->data_base ?
-						  writer->event_data - writer->data_base :
-						  0;
-	}
+	/* Bytes already written stay as a gap that the next event skips. */
+	if (writer->begun && writer->event_data > writer->data_base)
+		writer->data_block.size = writer->event_data - writer->data_base;
+	else if (writer->begun)
+		writer->data_block.size = 0;
 	writer->begun = false;
 	prr_buffer_trim(&writer->outputs, KEEP_BYTES);
 	prr_buffer_trim(&writer->fields, KEEP_BYTES);
@@ -323,29 +326,29 @@ static enum prr_status expect_begun(const struct prr_trace_writer *writer, struc
 }
 
 static enum prr_status expect_output(const struct prr_trace_writer *writer, uint64_t addr,
-				     uint64_t len, struct prr_error *err)
+	uint64_t len, struct prr_error *err)
 {
 	PRR_TRY(expect_begun(writer, err));
 	if (len && addr + (len - 1) < addr)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-				"an output of %llu bytes at 0x%llx leaves the address space",
-				(unsigned long long)len, (unsigned long long)addr);
+			"an output of %llu bytes at 0x%llx leaves the address space",
+			(unsigned long long)len, (unsigned long long)addr);
 	return PRR_OK;
 }
 
 static enum prr_status put_output(struct prr_trace_writer *writer, const struct prr_output *output,
-				  struct prr_error *err)
+	struct prr_error *err)
 {
 	const struct prr_output_record record = { .as_uid = output->as_uid,
-						  .kind = output->kind,
-						  .addr = output->addr,
-						  .len = output->len };
+		.kind = output->kind,
+		.addr = output->addr,
+		.len = output->len };
 	const struct prr_output_store store = { .store_offset = output->store_offset,
-						.store_id = output->store_id };
+		.store_id = output->store_id };
 
 	if (writer->output_count == UINT32_MAX)
 		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0, NULL,
-				"an event with more than %u outputs", UINT32_MAX);
+			"an event with more than %u outputs", UINT32_MAX);
 	PRR_TRY(prr_buffer_reserve(&writer->outputs, sizeof(record) + sizeof(store), err));
 	prr_buffer_put(&writer->outputs, &record, sizeof(record));
 	if (output->kind == PRR_OUTPUT_STORE)
@@ -355,8 +358,8 @@ static enum prr_status put_output(struct prr_trace_writer *writer, const struct 
 }
 
 enum prr_status prr_trace_writer_output(struct prr_trace_writer *writer, uint32_t as_uid,
-					uint64_t addr, const void *data, size_t len,
-					struct prr_error *err)
+	uint64_t addr, const void *data, size_t len,
+	struct prr_error *err)
 {
 	const uint8_t *bytes = data;
 
@@ -364,9 +367,9 @@ enum prr_status prr_trace_writer_output(struct prr_trace_writer *writer, uint32_
 	while (len) {
 		size_t n = len < PRR_OUTPUT_MAX ? len : PRR_OUTPUT_MAX;
 		const struct prr_output output = { .as_uid = as_uid,
-						   .kind = PRR_OUTPUT_BYTES,
-						   .addr = addr,
-						   .len = n };
+			.kind = PRR_OUTPUT_BYTES,
+			.addr = addr,
+			.len = n };
 
 		if (writer->data_block.size + n > PRR_DATA_BLOCK_MAX)
 			PRR_TRY(flush_data(writer, err));
@@ -380,7 +383,7 @@ enum prr_status prr_trace_writer_output(struct prr_trace_writer *writer, uint32_
 }
 
 enum prr_status prr_trace_writer_output_ref(struct prr_trace_writer *writer,
-					    const struct prr_output *output, struct prr_error *err)
+	const struct prr_output *output, struct prr_error *err)
 {
 	struct prr_output part = *output;
 	uint64_t left = output->len;
@@ -388,10 +391,10 @@ enum prr_status prr_trace_writer_output_ref(struct prr_trace_writer *writer,
 	PRR_TRY(expect_output(writer, output->addr, output->len, err));
 	if (output->kind != PRR_OUTPUT_STORE && output->kind != PRR_OUTPUT_HOLE)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-				"an output reference of kind %u", output->kind);
+			"an output reference of kind %u", output->kind);
 	if (output->kind == PRR_OUTPUT_STORE && output->store_offset + left < left)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-				"an output reference past the end of any file");
+			"an output reference past the end of any file");
 	while (left) {
 		part.len = left < PRR_OUTPUT_MAX ? left : PRR_OUTPUT_MAX;
 		PRR_TRY(put_output(writer, &part, err));
@@ -403,8 +406,8 @@ enum prr_status prr_trace_writer_output_ref(struct prr_trace_writer *writer,
 }
 
 enum prr_status prr_trace_writer_field(struct prr_trace_writer *writer, uint16_t tag,
-				       bool required, const void *data, size_t len,
-				       struct prr_error *err)
+	bool required, const void *data, size_t len,
+	struct prr_error *err)
 {
 	static const uint8_t zeros[8];
 	const struct prr_field_record record = {
@@ -417,8 +420,8 @@ enum prr_status prr_trace_writer_field(struct prr_trace_writer *writer, uint16_t
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "a field with tag %u", tag);
 	if (len > UINT32_MAX || writer->field_count == UINT32_MAX)
 		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0, NULL,
-				"a field of %zu bytes as number %u of its event", len,
-				writer->field_count);
+			"a field of %zu bytes as number %u of its event", len,
+			writer->field_count);
 	PRR_TRY(prr_buffer_reserve(&writer->fields, sizeof(record) + len + 7, err));
 	prr_buffer_put(&writer->fields, &record, sizeof(record));
 	prr_buffer_put(&writer->fields, data, len);
@@ -491,25 +494,24 @@ static void put_record(struct prr_trace_writer *writer, uint64_t *base)
 static enum prr_status check_head(const struct prr_event *head, struct prr_error *err)
 {
 	if (head->kind < 1 || head->kind > PRR_EVENT_KIND_LAST || head->arch != PRR_ARCH_X86_64 ||
-	    head->origin > PRR_ORIGIN_LAST)
+		head->origin > PRR_ORIGIN_LAST)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-				"an event of kind %u, architecture %u, origin %u", head->kind,
-				head->arch, head->origin);
+			"an event of kind %u, architecture %u, origin %u", head->kind,
+			head->arch, head->origin);
 	return PRR_OK;
 }
 
 /* Cuts the block where the event would not fit, and finds the event's base. */
 static enum prr_status make_room(struct prr_trace_writer *writer, uint64_t **base,
-				 struct prr_error *err)
+	struct prr_error *err)
 {
 	size_t need = RECORD_FIXED_MAX + writer->outputs.size + writer->fields.size;
 
 	if (need > PRR_RAW_MAX)
 		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0, NULL,
-				"an event of %zu bytes; a trace holds events of up to %llu", need,
-				(unsigned long long)PRR_RAW_MAX);
-	if (writer->block_count &&
-	    (writer->block.size + need > PRR_EVENT_BLOCK_CUT || writer->block_count == UINT32_MAX))
+			"an event of %zu bytes; a trace holds events of up to %llu", need,
+			(unsigned long long)PRR_RAW_MAX);
+	if (writer->block_count && writer->block.size + need > PRR_EVENT_BLOCK_CUT)
 		PRR_TRY(flush_events(writer, err));
 	*base = prr_regs_memory_find(&writer->memory, writer->head.task);
 	if (!*base) {
@@ -520,7 +522,7 @@ static enum prr_status make_room(struct prr_trace_writer *writer, uint64_t **bas
 }
 
 enum prr_status prr_trace_writer_commit(struct prr_trace_writer *writer, uint64_t *index,
-					struct prr_error *err)
+	struct prr_error *err)
 {
 	uint64_t *base = NULL;
 

@@ -1,4 +1,4 @@
-/* sources: shared/error.c shared/buffer.c shared/trace_format.c shared/trace_writer.c shared/trace_blocks.c shared/trace_reader.c libs: -lzstd -lz */
+/* sources: shared/error.c shared/buffer.c shared/trace_*.c libs: -lzstd -lz */
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * The trace codec: what is written is read, damage and full disks cut, never lie. */
 #ifndef _GNU_SOURCE
@@ -17,13 +17,13 @@
 #include "trace_format.h"
 #include "error.h"
 
-#define CHECK(condition)                                                                   \
-	do {                                                                               \
-		if (!(condition)) {                                                        \
+#define CHECK(condition)                                                                      \
+	do {                                                                                  \
+		if (!(condition)) {                                                           \
 			fprintf(stderr, "%s:%d: %s: not true: %s (%s)\n", __FILE__, __LINE__, \
-				__func__, #condition, error.message ? error.message : "-"); \
-			exit(1);                                                           \
-		}                                                                          \
+				__func__, #condition, error.message ? error.message : "-");   \
+			exit(1);                                                              \
+		}                                                                             \
 	} while (0)
 #define OK(call) CHECK((call) == PRR_OK)
 
@@ -32,11 +32,11 @@ static struct prr_error error;
 static struct prr_event head_for(uint64_t i)
 {
 	struct prr_event head = { .kind = PRR_EVENT_SYSCALL,
-				  .arch = PRR_ARCH_X86_64,
-				  .task = { (int32_t)(100 + i % 3), (uint32_t)(1 + i % 3) },
-				  .as_uid = 7,
-				  .time_ns = i * 1000,
-				  .regs = { .rax = i, .rip = 0x401000 + i % 5, .gs = ~i } };
+		.arch = PRR_ARCH_X86_64,
+		.task = { (int32_t)(100 + i % 3), (uint32_t)(1 + i % 3) },
+		.as_uid = 7,
+		.time_ns = i * 1000,
+		.regs = { .rax = i, .rip = 0x401000 + i % 5, .gs = ~i } };
 
 	if (i % 4 == 0)
 		head.position = (struct prr_position){ .waypoint = i, .steps = 2 };
@@ -61,7 +61,7 @@ static void write_event(struct prr_trace_writer *writer, uint64_t i)
 	prr_trace_writer_begin(writer, &head);
 	for (uint64_t k = 0; k < i % 3; k++)
 		OK(prr_trace_writer_output(writer, 7, 0x7000 + k * 4096, bytes,
-					   1 + (i + k) % sizeof(bytes), &error));
+			1 + (i + k) % sizeof(bytes), &error));
 	OK(prr_trace_writer_field(writer, PRR_FIELD_SYSCALL, true, &field, sizeof(field), &error));
 	OK(prr_trace_writer_field(writer, 999, false, "unknown", 7, &error));
 	OK(prr_trace_writer_commit(writer, &index, &error));

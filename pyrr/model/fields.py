@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The typed fields of events: one class a tag, mirroring `struct prr_field_*`.
+
+`decode(tag, data)` makes the class for a tag from the bytes in the trace and raises
+TraceError where they do not fit; `field.pack()` is the way back. A field's attributes
+have the names and the order of its C struct; bytes behind the struct are its tail.
+"""
+
+import dataclasses
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, ClassVar, Self
+
+from pyrr.errors import TraceError
+from pyrr.model.events import Registers
+
+
+class FieldTag(IntEnum):
+    """Kinds of fields: enum prr_field_tag. Never renumbered."""
+
+    SYSCALL = 1
+    REGS_AFTER = 2
+    XSTATE_AFTER = 3
+    MAPPING = 4
+    UNMAP = 5
+    NEW_TASK = 6
+    EXEC = 7
+    SIGNAL = 8
+    SIGINFO = 9
+    INSTRUCTION = 10
+    EXIT = 11
+    FILE_CHANGE = 12
+    PATCH = 13
+    TEXT = 14
+    ARGV = 15
+    PAGE_HASHES = 16
+    BRK = 17
+    RLIMIT = 18
+    ECHO = 19
+
+
+class MappingKind(IntEnum):
+    """What is behind a mapping: enum prr_mapping_kind."""
+
+    ANON = 0
+    FILE_PRIVATE = 1
+    FILE_SHARED = 2
+    ANON_SHARED = 3
+    STACK = 4
+    HEAP = 5
+
+
+class SignalPlace(IntEnum):
+    """Where in the task's run a signal took effect: enum prr_signal_place."""
+
+    AT_EVENT = 0
+    AT_ENTRY = 1
+    AT_FAULT = 2
+
+
+class SignalEffect(IntEnum):
+    """What a signal did: enum prr_signal_effect."""
+
+    HANDLER = 0
+    IGNORED = 1
+    FATAL = 2
+    STOPPED = 3
+
+
+class Instruction(IntEnum):
+    """Instructions pyrr emulates: enum prr_instruction."""
+
+    RDTSC = 1
+    RDTSCP = 2
+    CPUID = 3
+    RDRAND = 4
+    RDSEED = 5
+    RDPID = 6
+
+
+class Packed:
+    """Base of the fields that a packed little-endian C struct describes."""
+
+    __slots__ = ()
+
+    tag: ClassVar[FieldTag]
+    LAYOUT: ClassVar[struct.Struct]
+    """The C struct, its padding and reserved members as pad bytes."""
+    NAMES: ClassVar[tuple[str, ...]]
+    """Attributes in the order of LAYOUT."""
+    TAIL: ClassVar[str | None] = None
+    """The attribute that holds the bytes behind the struct."""
+    ENUMS: ClassVar[dict[str, Callable[[int], IntEnum]]] = {}
+    """Attributes with an enum's values."""
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """From a field's bytes; TraceError where they do not fit."""
+        size = cls.LAYOUT.size
+        if len(data) < size or (cls.TAIL is None and len(data) != size):
+            raise TraceError(f"a {cls.tag.name} field has {len(data)} bytes instead of {size}")
+        values: dict[str, Any] = dict(zip(cls.NAMES, cls.LAYOUT.unpack_from(data), strict=True))
+        for name, convert in cls.ENUMS.items():
+            try:
+                values[name] = convert(values[name])
+            except ValueError as unknown:
+                raise TraceError(f"a {cls.tag.name} field: {name}: {unknown}") from None
+        if cls.TAIL is not None:
+            values[cls.TAIL] = data[size:]
+        return cls(**values)
+
+    def pack(self) -> bytes:
+        """The field's bytes in a trace."""
+        fixed = self.LAYOUT.pack(*(getattr(self, name) for name in self.NAMES))
+        tail: bytes = getattr(self, self.TAIL) if self.TAIL is not None else b""
+        return fixed + tail
+
+
+def _names(cls: type[Packed]) -> tuple[str, ...]:
+    members = dataclasses.fields(cls)  # type: ignore[arg-type] # all subclasses are dataclasses
+    return tuple(member.name for member in members if member.name != cls.TAIL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyscallField(Packed):
+    """A system call's number and result (as rax shows it, negative errno for failures)."""
+
+    tag: ClassVar[FieldTag] = FieldTag.SYSCALL
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<qiI")
+
+    result: int
+    nr: int
+    flags: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingField(Packed):
+    """A mapping as it now exists; `path` is that of the file behind it, for people."""
+
+    tag: ClassVar[FieldTag] = FieldTag.MAPPING
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<6Q4I")
+    TAIL: ClassVar[str | None] = "path"
+    ENUMS: ClassVar[dict[str, Callable[[int], IntEnum]]] = {"kind": MappingKind}
+
+    start: int
+    len: int
+    offset: int = 0
+    dev: int = 0
+    ino: int = 0
+    object_size: int = 0
+    prot: int = 0
+    flags: int = 0
+    store_id: int = 0
+    kind: MappingKind = MappingKind.ANON
+    path: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmapField(Packed):
+    """A range that is no longer mapped."""
+
+    tag: ClassVar[FieldTag] = FieldTag.UNMAP
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<2Q")
+
+    start: int
+    len: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTaskField(Packed):
+    """A task made by fork, vfork, clone or clone3."""
+
+    tag: ClassVar[FieldTag] = FieldTag.NEW_TASK
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<iIiIII3Q")
+
+    tid: int
+    serial: int
+    ns_tid: int
+    as_uid: int
+    group: int
+    parent: int
+    flags: int = 0
+    stack: int = 0
+    tls: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecField(Packed):
+    """A new image; `path` is that of the program."""
+
+    tag: ClassVar[FieldTag] = FieldTag.EXEC
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<Ii2Q")
+    TAIL: ClassVar[str | None] = "path"
+
+    as_uid: int
+    old_tid: int
+    stack_limit: int = 0
+    brk_start: int = 0
+    path: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalField(Packed):
+    """A signal that took effect, and the task's signal state after it."""
+
+    tag: ClassVar[FieldTag] = FieldTag.SIGNAL
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<iIII3Q")
+    ENUMS: ClassVar[dict[str, Callable[[int], IntEnum]]] = {
+        "place": SignalPlace,
+        "effect": SignalEffect,
+    }
+
+    signo: int
+    place: SignalPlace = SignalPlace.AT_EVENT
+    effect: SignalEffect = SignalEffect.HANDLER
+    altstack_flags: int = 0
+    mask: int = 0
+    altstack_sp: int = 0
+    altstack_size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionField(Packed):
+    """An instruction that pyrr emulated; rip advances by `length`."""
+
+    tag: ClassVar[FieldTag] = FieldTag.INSTRUCTION
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<II")
+    ENUMS: ClassVar[dict[str, Callable[[int], IntEnum]]] = {"instruction": Instruction}
+
+    instruction: Instruction
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitField(Packed):
+    """A task's end: its wait status, and whether the thread group ended with it (1)."""
+
+    tag: ClassVar[FieldTag] = FieldTag.EXIT
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<iI")
+
+    status: int
+    group_exit: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChangeField(Packed):
+    """`data` was written at `offset` of a mapped file; `size` is the file's, after it."""
+
+    tag: ClassVar[FieldTag] = FieldTag.FILE_CHANGE
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<5Q")
+    TAIL: ClassVar[str | None] = "data"
+
+    dev: int
+    ino: int
+    offset: int
+    size: int
+    len: int
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchField(Packed):
+    """Code that pyrr replaced: `length` bytes at `addr`."""
+
+    tag: ClassVar[FieldTag] = FieldTag.PATCH
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<Q8s8sII")
+    ENUMS: ClassVar[dict[str, Callable[[int], IntEnum]]] = {"instruction": Instruction}
+
+    addr: int
+    original: bytes
+    patched: bytes
+    length: int
+    instruction: Instruction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrkField(Packed):
+    """The heap's end moved (page-aligned)."""
+
+    tag: ClassVar[FieldTag] = FieldTag.BRK
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<2Q")
+
+    old_end: int
+    new_end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RLimitField(Packed):
+    """A resource limit was set."""
+
+    tag: ClassVar[FieldTag] = FieldTag.RLIMIT
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I4x2Q")
+
+    resource: int
+    soft: int
+    hard: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EchoField(Packed):
+    """The call's bytes went to the recording's stdout (1) or stderr (2)."""
+
+    tag: ClassVar[FieldTag] = FieldTag.ECHO
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I4x")
+
+    stream: int
+
+
+PACKED: tuple[type[Packed], ...] = (
+    SyscallField, MappingField, UnmapField, NewTaskField, ExecField, SignalField,
+    InstructionField, ExitField, FileChangeField, PatchField, BrkField, RLimitField, EchoField,
+)  # fmt: skip
+for _cls in PACKED:
+    _cls.NAMES = _names(_cls)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegsAfterField:
+    """The task's registers after the event."""
+
+    tag: ClassVar[FieldTag] = FieldTag.REGS_AFTER
+
+    regs: Registers
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """From `struct prr_regs`; TraceError where the bytes do not fit."""
+        if len(data) != Registers.LAYOUT.size:
+            raise TraceError(f"a REGS_AFTER field has {len(data)} bytes")
+        return cls(regs=Registers.unpack(data))
+
+    def pack(self) -> bytes:
+        """As `struct prr_regs`."""
+        return self.regs.pack()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BytesField:
+    """Base of the fields that are bytes with a meaning of their own."""
+
+    data: bytes
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """Any bytes will do."""
+        return cls(data=data)
+
+    def pack(self) -> bytes:
+        """The bytes."""
+        return self.data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XStateAfterField(BytesField):
+    """NT_X86_XSTATE bytes after the event."""
+
+    tag: ClassVar[FieldTag] = FieldTag.XSTATE_AFTER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigInfoField(BytesField):
+    """siginfo_t, 128 bytes."""
+
+    tag: ClassVar[FieldTag] = FieldTag.SIGINFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextField:
+    """The text of a NOTE."""
+
+    tag: ClassVar[FieldTag] = FieldTag.TEXT
+
+    text: str
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """From UTF-8; what is not UTF-8 becomes U+FFFD."""
+        return cls(text=data.decode("utf-8", "replace"))
+
+    def pack(self) -> bytes:
+        """As UTF-8."""
+        return self.text.encode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgvField:
+    """The arguments of an exec."""
+
+    tag: ClassVar[FieldTag] = FieldTag.ARGV
+
+    argv: tuple[bytes, ...]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """From NUL-separated arguments; a last NUL ends the last one."""
+        return cls(argv=tuple(data.removesuffix(b"\0").split(b"\0")) if data else ())
+
+    def pack(self) -> bytes:
+        """Each argument with its NUL."""
+        return b"".join(argument + b"\0" for argument in self.argv)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageHashesField:
+    """(address, hash) of pages, for `--check=memory`."""
+
+    tag: ClassVar[FieldTag] = FieldTag.PAGE_HASHES
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<2Q")
+
+    pages: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """From `struct prr_field_page_hash[]`; TraceError where the bytes do not fit."""
+        if len(data) % cls.LAYOUT.size:
+            raise TraceError(f"a PAGE_HASHES field has {len(data)} bytes")
+        return cls(pages=tuple(cls.LAYOUT.iter_unpack(data)))
+
+    def pack(self) -> bytes:
+        """As `struct prr_field_page_hash[]`."""
+        return b"".join(self.LAYOUT.pack(*page) for page in self.pages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownField:
+    """A field of a newer pyrr's, which is not required."""
+
+    tag: int
+    data: bytes
+
+    def pack(self) -> bytes:
+        """The bytes."""
+        return self.data
+
+
+AnyTypedField = (
+    Packed
+    | RegsAfterField
+    | XStateAfterField
+    | SigInfoField
+    | TextField
+    | ArgvField
+    | PageHashesField
+    | UnknownField
+)
+
+_OTHERS: tuple[Any, ...] = (
+    RegsAfterField, XStateAfterField, SigInfoField, TextField, ArgvField, PageHashesField,
+)  # fmt: skip
+_DECODERS: dict[int, Callable[[bytes], AnyTypedField]] = {
+    int(cls.tag): cls.unpack for cls in (*PACKED, *_OTHERS)
+}
+
+
+def decode(tag: int, data: bytes) -> AnyTypedField:
+    """The field for a tag and its bytes; TraceError where they do not fit."""
+    decoder = _DECODERS.get(tag)
+    return decoder(data) if decoder else UnknownField(tag=tag, data=data)
+
+
+def decodable_tags() -> frozenset[int]:
+    """The tags that have a class of their own."""
+    return frozenset(_DECODERS)

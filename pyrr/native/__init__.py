@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The C core as typed Python: the only importer of cffi's library.
+
+Handles own their C objects, belong to the thread that made them, and raise the
+exceptions of `pyrr.errors`. No C pointer leaves this package.
+"""
+
+from pyrr.native._trace import TraceReader, TraceWriter
+
+__all__ = ["TraceReader", "TraceWriter"]
