@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`pyrr ps`: the processes of a recording."""
+
+import argparse
+
+from pyrr.cli import _format, _processes, _table, _traces
+from pyrr.cli._command import Parser, PlainFailure
+from pyrr.native import TraceReader
+
+EPILOG = """\
+EXIT is the exit status, -N where signal N ended the process, ? where the recording does
+not say. A process that never called exec shows the command of the one it is a copy of.
+
+examples:
+  pyrr ps
+  pyrr ps make-0
+"""
+
+
+class Ps(PlainFailure):
+    """Lists processes."""
+
+    name = "ps"
+    summary = "list the processes of a recording"
+
+    def parser(self) -> Parser:
+        """Its argument parser."""
+        parser = Parser(name="ps", description="Lists the processes of a recording.", epilog=EPILOG)
+        add = parser.add_argument
+        add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")
+        return parser
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Prints the table."""
+        trace = _traces.find_trace(options.trace, _traces.trace_home())
+        with TraceReader(trace, with_data=False) as reader:
+            found = _processes.gather(reader)
+        _table.show(("PID", "PPID", "EXIT", "CMD"), [_row(process) for process in found])
+        return 0
+
+
+def _row(process: _processes.Process) -> tuple[str, str, str, str]:
+    parent = "--" if process.parent_pid is None else str(process.parent_pid)
+    status = _format.exit_column(process.status)
+    return str(process.pid), parent, status, process.command()
