@@ -9,6 +9,14 @@ from collections.abc import Sequence
 
 from pyrr import __version__
 from pyrr.cli._command import Command, complain, parse
+from pyrr.cli.doctor import Doctor
+from pyrr.cli.dump import Dump
+from pyrr.cli.info import Info
+from pyrr.cli.ls import Ls
+from pyrr.cli.ps import Ps
+from pyrr.cli.record import Record
+from pyrr.cli.replay import Replay
+from pyrr.cli.rm import Rm
 from pyrr.errors import PyrrError, UsageError
 
 INTERNAL_EXIT_CODE = 70
@@ -43,18 +51,7 @@ options:
 
 def commands() -> tuple[Command, ...]:
     """All subcommands, in the order in which help shows them."""
-    from pyrr.cli import doctor, dump, info, ls, ps, record, replay, rm  # noqa: PLC0415
-
-    return (
-        record.Record(),
-        replay.Replay(),
-        ps.Ps(),
-        dump.Dump(),
-        info.Info(),
-        ls.Ls(),
-        rm.Rm(),
-        doctor.Doctor(),
-    )
+    return (Record(), Replay(), Ps(), Dump(), Info(), Ls(), Rm(), Doctor())
 
 
 def help_text(known: Sequence[Command]) -> str:

@@ -82,3 +82,11 @@ def exit_column(status: int | None) -> str:
     if status is None:
         return "?"
     return str(os.waitstatus_to_exitcode(status))
+
+
+def printable(text: str) -> str:
+    """Text of a trace, safe for a terminal: control characters and stray bytes escaped."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )

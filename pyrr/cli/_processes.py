@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from pyrr.cli._format import printable
 from pyrr.model import fields
 from pyrr.model.events import Event, EventKind
 
@@ -21,7 +22,8 @@ class Process:
 
     def command(self) -> str:
         """What it ran; a process that never called exec shows what it was a copy of."""
-        line = shlex.join(argument.decode("utf-8", "backslashreplace") for argument in self.argv)
+        words = [argument.decode("utf-8", "backslashreplace") for argument in self.argv]
+        line = printable(shlex.join(words))
         if self.has_exec:
             return line
         return f"{line} (forked, no exec)".lstrip()

@@ -43,7 +43,7 @@ def _what(event: Event, find: FindSyscall) -> str:
             return "=== end of the recording ==="
         case EventKind.NOTE:
             note = event.field(fields.TextField)
-            return f"note: {note.text if note else ''}"
+            return f"note: {_format.printable(note.text) if note else ''}"
         case _:
             assert_never(event.kind)
 
@@ -164,7 +164,7 @@ def _span(start: int, length: int) -> str:
 
 def _protection(field: fields.MappingField) -> str:
     letters = "".join(letter if field.prot & bit else "-" for bit, letter in PROT_LETTERS)
-    path = field.path.decode("utf-8", "backslashreplace")
+    path = _format.printable(field.path.decode("utf-8", "backslashreplace"))
     return f"{letters} {path}".rstrip()
 
 

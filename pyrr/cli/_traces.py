@@ -6,12 +6,13 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyrr.errors import EnvironmentUnsupported, TraceError
+from pyrr.trace.format import EVENTS_FILE, HEADER_FILE, TraceHeader, read_header
 
 LATEST = "latest"
-FACTS_FILE = "trace.json"
 
 
 def trace_home(environment: Mapping[str, str] = os.environ) -> Path:
@@ -24,8 +25,8 @@ def trace_home(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def is_trace(directory: Path) -> bool:
-    """Whether this looks like a trace: it has the facts, or at least the event stream."""
-    return (directory / FACTS_FILE).is_file() or (directory / "events").is_file()
+    """Whether this looks like a trace: it has the header, or at least the event stream."""
+    return (directory / HEADER_FILE).is_file() or (directory / EVENTS_FILE).is_file()
 
 
 def find_trace(name: str | None, home: Path) -> Path:
@@ -53,18 +54,38 @@ def _latest(home: Path) -> Path:
     )
 
 
-def list_traces(home: Path) -> list[Path]:
-    """All traces in `home`, oldest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A trace as listings show it. `header` is None where it cannot be read.
+
+    `start` is in seconds since 1970, `duration_ns` reaches to the last write.
+    """
+
+    path: Path
+    header: TraceHeader | None
+    start: float
+    duration_ns: int | None
+
+
+def list_traces(home: Path) -> list[Listed]:
+    """All traces in `home`, oldest first; damaged ones too, so that they can be deleted."""
     if not home.is_dir():
         return []
     found = [path for path in home.iterdir() if not path.is_symlink() and is_trace(path)]
-    return sorted(found, key=lambda path: (started_at(path), path.name))
+    return sorted((look_at(path) for path in found), key=lambda each: (each.start, each.path.name))
 
 
-def started_at(trace: Path) -> float:
-    """When the recording began, seconds since 1970, as far as the file system tells."""
-    facts = trace / FACTS_FILE
-    return (facts if facts.exists() else trace).stat().st_mtime
+def look_at(trace: Path) -> Listed:
+    """What a listing shows of one trace. Raises only if it vanishes meanwhile."""
+    try:
+        header = read_header(trace)
+    except TraceError:
+        return Listed(path=trace, header=None, start=trace.stat().st_mtime, duration_ns=None)
+    start = header.start_time_ns
+    duration = None
+    with contextlib.suppress(OSError):
+        duration = max(0, (trace / EVENTS_FILE).stat().st_mtime_ns - start)
+    return Listed(path=trace, header=header, start=start / 1e9, duration_ns=duration)
 
 
 def size_of(trace: Path) -> int:

@@ -13,8 +13,9 @@ from pyrr.cli import _render, _traces
 from pyrr.cli._command import Parser, PlainFailure
 from pyrr.errors import UsageError
 from pyrr.model.events import Event
-from pyrr.model.syscalls import by_number
+from pyrr.model.syscalls import SYSCALLS
 from pyrr.native import TraceReader
+from pyrr.trace.reader import Trace
 
 EPILOG = """\
 RANGE is an event's number N, a span N-M, or N- for all from N on; `end` stands for the
@@ -67,13 +68,14 @@ class Dump(PlainFailure):
     def run(self, options: argparse.Namespace) -> int:
         """Prints them."""
         span, name = split(options.words)
-        trace = _traces.find_trace(name, _traces.trace_home())
-        with TraceReader(trace) as reader:
+        find = {row.numbers["x86_64"]: row for row in SYSCALLS}.get
+        trace = Trace.open(_traces.find_trace(name, _traces.trace_home()))
+        with trace.reader() as reader:
             for event in select(reader, span):
                 if options.json:
-                    print(json.dumps(_render.as_json(event, by_number)))
+                    print(json.dumps(_render.as_json(event, find)))
                 else:
-                    print(_render.line(event, by_number))
+                    print(_render.line(event, find))
             reason = reader.end_reason
         if reason:
             sys.stdout.flush()

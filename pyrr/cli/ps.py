@@ -5,7 +5,7 @@ import argparse
 
 from pyrr.cli import _format, _processes, _table, _traces
 from pyrr.cli._command import Parser, PlainFailure
-from pyrr.native import TraceReader
+from pyrr.trace.reader import Trace
 
 EPILOG = """\
 EXIT is the exit status, -N where signal N ended the process, ? where the recording does
@@ -32,9 +32,8 @@ class Ps(PlainFailure):
 
     def run(self, options: argparse.Namespace) -> int:
         """Prints the table."""
-        trace = _traces.find_trace(options.trace, _traces.trace_home())
-        with TraceReader(trace, with_data=False) as reader:
-            found = _processes.gather(reader)
+        trace = Trace.open(_traces.find_trace(options.trace, _traces.trace_home()))
+        found = _processes.gather(trace.events(with_data=False))
         _table.show(("PID", "PPID", "EXIT", "CMD"), [_row(process) for process in found])
         return 0
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`pyrr info`: facts about a trace, as JSON."""
+
+import argparse
+import dataclasses
+import json
+from collections import Counter
+from typing import Any
+
+from pyrr.cli import _processes, _traces
+from pyrr.cli._command import Parser, PlainFailure
+from pyrr.trace.reader import Trace
+
+EPILOG = """\
+"complete" says whether the trace reaches the end of the recording; if not, "ends_early"
+says where it ends and why.
+
+examples:
+  pyrr info
+  pyrr info server-3 | jq .events
+"""
+
+
+class Info(PlainFailure):
+    """Prints facts."""
+
+    name = "info"
+    summary = "print facts about a recording, as JSON"
+
+    def parser(self) -> Parser:
+        """Its argument parser."""
+        parser = Parser(
+            name="info", description="Prints facts about a recording, as JSON.", epilog=EPILOG
+        )
+        add = parser.add_argument
+        add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")
+        return parser
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Prints one JSON object."""
+        trace = Trace.open(_traces.find_trace(options.trace, _traces.trace_home()))
+        header = dataclasses.asdict(trace.header)
+        print(json.dumps({**header, **derived(trace)}, indent=2))
+        return 0
+
+
+def derived(trace: Trace) -> dict[str, Any]:
+    """What the event stream itself tells."""
+    kinds: Counter[str] = Counter()
+    gatherer = _processes.Gatherer()
+    last_time = 0
+    with trace.reader(with_data=False) as reader:
+        for event in reader:
+            kinds[event.kind.name.lower()] += 1
+            last_time = event.time_ns
+            gatherer.take(event)
+        reason = reader.end_reason
+    facts: dict[str, Any] = {
+        "path": str(trace.path),
+        "bytes_on_disk": _traces.size_of(trace.path),
+        "events": kinds.total(),
+        "events_by_kind": dict(sorted(kinds.items())),
+        "processes": len(gatherer.processes()),
+        "duration_ns": last_time,
+        "complete": reason is None,
+    }
+    if reason is not None:
+        facts["ends_early"] = reason
+    return facts
