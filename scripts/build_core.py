@@ -41,7 +41,8 @@ WARNINGS = [
 ]
 # cffi's own generated file is not ours to keep free of warnings.
 GENERATED_QUIET = ["-Wno-missing-prototypes", "-Wno-unused-parameter", "-Wno-shadow"]
-CFLAGS = ["-std=gnu11", "-O2", "-g", "-fvisibility=hidden"]
+# Defined as nothing: equal to a `#define _GNU_SOURCE` that a file may have for itself.
+CFLAGS = ["-std=gnu11", "-D_GNU_SOURCE=", "-O2", "-g", "-fvisibility=hidden"]
 LIBRARIES = ("zstd", "z", "Zydis", "Zycore")
 HEADERS_NEEDED = {
     "zstd.h": "libzstd-dev",
