@@ -49,20 +49,20 @@ class Dump(PlainFailure):
     """Prints events."""
 
     name = "dump"
-    summary = "print the events of a recording, in the manner of strace"
+    summary = "print the events of a trace, in the manner of strace"
 
     def parser(self) -> Parser:
         """Its argument parser."""
         parser = Parser(
             name="dump",
-            description="Prints the events of a recording: what the program asked of the kernel\n"
+            description="Prints the events of a trace: what the program asked of the kernel\n"
             "and what came back, signals, exits.",
             epilog=EPILOG,
         )
         parser.usage = "pyrr dump [RANGE] [--json] [TRACE]"
         add = parser.add_argument
         add("--json", action="store_true", help="one JSON object a line, with all details")
-        add("words", nargs="*", metavar="RANGE, TRACE", help="which events of which recording")
+        add("words", nargs="*", metavar="RANGE, TRACE", help="which events of which trace")
         return parser
 
     def run(self, options: argparse.Namespace) -> int:

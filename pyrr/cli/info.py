@@ -25,12 +25,12 @@ class Info(PlainFailure):
     """Prints facts."""
 
     name = "info"
-    summary = "print facts about a recording, as JSON"
+    summary = "print facts about a trace, as JSON"
 
     def parser(self) -> Parser:
         """Its argument parser."""
         parser = Parser(
-            name="info", description="Prints facts about a recording, as JSON.", epilog=EPILOG
+            name="info", description="Prints facts about a trace, as JSON.", epilog=EPILOG
         )
         add = parser.add_argument
         add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")

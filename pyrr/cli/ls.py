@@ -18,11 +18,11 @@ class Ls(PlainFailure):
     """Lists traces."""
 
     name = "ls"
-    summary = "list recordings, oldest first"
+    summary = "list traces, oldest first"
 
     def parser(self) -> Parser:
         """Its argument parser."""
-        parser = Parser(name="ls", description="Lists recordings, oldest first.", epilog=EPILOG)
+        parser = Parser(name="ls", description="Lists traces, oldest first.", epilog=EPILOG)
         parser.add_argument(
             "-l",
             "--long",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`pyrr ps`: the processes of a recording."""
+"""`pyrr ps`: the processes of a trace."""
 
 import argparse
 
@@ -8,7 +8,7 @@ from pyrr.cli._command import Parser, PlainFailure
 from pyrr.trace.reader import Trace
 
 EPILOG = """\
-EXIT is the exit status, -N where signal N ended the process, ? where the recording does
+EXIT is the exit status, -N where signal N ended the process, ? where the trace does
 not say. A process that never called exec shows the command of the one it is a copy of.
 
 examples:
@@ -21,11 +21,11 @@ class Ps(PlainFailure):
     """Lists processes."""
 
     name = "ps"
-    summary = "list the processes of a recording"
+    summary = "list the processes of a trace"
 
     def parser(self) -> Parser:
         """Its argument parser."""
-        parser = Parser(name="ps", description="Lists the processes of a recording.", epilog=EPILOG)
+        parser = Parser(name="ps", description="Lists the processes of a trace.", epilog=EPILOG)
         add = parser.add_argument
         add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")
         return parser
