@@ -54,10 +54,11 @@ class FileStore:
     ) -> int:
         """Stores the contents of the file that `path` opens; returns its store id (from 1).
 
-        `name` is what messages call it, if not `path`. `identity` is that of the file when it was mapped. `cacheable` says that equal
-        identity means equal contents (not so for a file that somebody may write through
-        a shared mapping, or that changed a moment ago). Raises EnvironmentUnsupported
-        where the file cannot be read and SystemFailure where it cannot be stored.
+        `name` is what messages call it, if not `path`. `identity` is that of the file
+        when it was mapped. `cacheable` says that equal identity means equal contents (not
+        so for a file that somebody may write through a shared mapping, or that changed a
+        moment ago). Raises EnvironmentUnsupported where the file cannot be read and
+        SystemFailure where it cannot be stored.
         """
         shown = name or str(path)
         with _opened(path, shown) as source, reported(f"storing a copy of {shown}"):
