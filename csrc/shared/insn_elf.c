@@ -102,8 +102,8 @@ static enum prr_status read_segments(struct prr_elf *elf, const Elf64_Ehdr *head
 static bool next_section(const struct prr_elf *elf, uint32_t index, Elf64_Shdr *ret)
 {
 	return index < elf->section_count &&
-	       read_all(elf, elf->section_offset + (uint64_t)index * sizeof *ret, ret,
-		       sizeof *ret);
+		read_all(elf, elf->section_offset + (uint64_t)index * sizeof *ret, ret,
+			sizeof *ret);
 }
 
 static int by_start(const void *a, const void *b)
@@ -263,7 +263,8 @@ static size_t pointer_size(uint8_t encoding)
 static size_t cie_pointer_size(const struct prr_elf *elf, uint64_t offset)
 {
 	uint8_t bytes[96];
-	struct cursor cursor = { bytes, bytes + prr_elf_read(elf, offset, bytes, sizeof bytes), false };
+	size_t got = prr_elf_read(elf, offset, bytes, sizeof bytes);
+	struct cursor cursor = { bytes, bytes + got, false };
 	char augmentation[8];
 	uint64_t version;
 	size_t size;
@@ -320,11 +321,12 @@ static uint64_t fde_range(const struct prr_elf *elf, uint64_t addr)
 	uint8_t bytes[24];
 	struct cursor cursor;
 	uint64_t offset, length, back, range;
-	size_t size;
+	size_t size, got;
 
 	if (!offset_of(elf, addr, &offset))
 		return 0;
-	cursor = (struct cursor){ bytes, bytes + prr_elf_read(elf, offset, bytes, sizeof bytes), false };
+	got = prr_elf_read(elf, offset, bytes, sizeof bytes);
+	cursor = (struct cursor){ bytes, bytes + got, false };
 	length = take(&cursor, 4);
 	back = take(&cursor, 4);
 	/* 0: terminator; 0xffffffff: 64-bit lengths, which nobody writes here. */

@@ -111,7 +111,7 @@ void prr_cpuid_mask(uint32_t leaf, uint32_t subleaf, struct prr_cpuid *data)
 		if (subleaf != 0)
 			break;
 		data->ebx &= ~(uint32_t)(STRUCTURED_EBX_HLE | STRUCTURED_EBX_RTM |
-					 STRUCTURED_EBX_RDSEED);
+			STRUCTURED_EBX_RDSEED);
 		data->ecx &= ~(uint32_t)(STRUCTURED_ECX_WAITPKG | STRUCTURED_ECX_RDPID);
 		data->edx &= ~(uint32_t)STRUCTURED_EDX_TSXLDTRK;
 		break;
@@ -214,7 +214,12 @@ static uint64_t *operand_register(const ZydisDecodedInstruction *insn, struct pr
 static enum prr_status emulate_random(const ZydisDecodedInstruction *insn, struct prr_regs *regs,
 	struct prr_error *err)
 {
-	enum { CF = 1, PF = 4, AF = 0x10, ZF = 0x40, SF = 0x80, OF = 0x800 };
+	enum { CF = 1,
+		PF = 4,
+		AF = 0x10,
+		ZF = 0x40,
+		SF = 0x80,
+		OF = 0x800 };
 	uint64_t *operand = operand_register(insn, regs);
 	uint64_t value = 0;
 

@@ -218,9 +218,9 @@ static enum prr_status examine_uncovered(struct scan *scan, const struct prr_elf
 			return PRR_OK;
 		}
 	}
-	start = place->addr - load->vaddr > PRR_SWEEP_BEFORE + 4 ?
-			place->addr - PRR_SWEEP_BEFORE - 4 :
-			load->vaddr;
+	start = load->vaddr;
+	if (place->addr - start > PRR_SWEEP_BEFORE + 4)
+		start = place->addr - PRR_SWEEP_BEFORE - 4;
 	end = load->vaddr + load->filesz;
 	len = end - start < sizeof window ? (size_t)(end - start) : sizeof window;
 	len = prr_elf_read(&scan->elf, load->offset + (start - load->vaddr), window, len);

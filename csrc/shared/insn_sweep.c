@@ -65,14 +65,18 @@ static bool ends_flow(const ZydisDecodedInstruction *insn)
 		return true;
 	default:
 		return insn->meta.category == ZYDIS_CATEGORY_RET ||
-		       insn->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+			insn->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 	}
 }
 
-/* Instructions that user code does not execute; in decoded data they abound. */
+/* Instructions that user code does not execute, or hardly; in decoded data they
+ * abound. */
 static bool is_odd(const ZydisDecodedInstruction *insn)
 {
 	if (insn->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
+		return true;
+	/* add [mem], r8 with opcode 00: zeros of a table. */
+	if (insn->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && insn->opcode == 0)
 		return true;
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_IO:
@@ -87,9 +91,18 @@ static bool is_odd(const ZydisDecodedInstruction *insn)
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		return insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
 	default:
-		return insn->mnemonic == ZYDIS_MNEMONIC_STI || insn->mnemonic == ZYDIS_MNEMONIC_CLI ||
-		       insn->mnemonic == ZYDIS_MNEMONIC_IRET || insn->mnemonic == ZYDIS_MNEMONIC_IRETD ||
-		       insn->mnemonic == ZYDIS_MNEMONIC_IRETQ || insn->mnemonic == ZYDIS_MNEMONIC_HLT;
+		break;
+	}
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_STI:
+	case ZYDIS_MNEMONIC_CLI:
+	case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_IRET:
+	case ZYDIS_MNEMONIC_IRETD:
+	case ZYDIS_MNEMONIC_IRETQ:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -119,7 +132,8 @@ static bool sets_eax(struct code *code, size_t at)
  * the carry flag must be tested before anything changes it. */
 static bool sane_after(struct code *code, size_t at, bool want_carry)
 {
-	enum { LOOK = 10, CARRY_LOOK = 6 };
+	enum { LOOK = 10,
+		CARRY_LOOK = 6 };
 	ZydisDecodedInstruction insn;
 	bool carry = !want_carry;
 
@@ -131,7 +145,7 @@ static bool sane_after(struct code *code, size_t at, bool want_carry)
 				carry = true;
 			else if ((insn.cpu_flags->modified | insn.cpu_flags->set_0 |
 					 insn.cpu_flags->set_1 | insn.cpu_flags->undefined) &
-				 ZYDIS_CPUFLAG_CF)
+				ZYDIS_CPUFLAG_CF)
 				return false;
 		}
 		if (ends_flow(&insn))
@@ -252,8 +266,8 @@ static bool follow(struct prr_sweep *sweep, struct code *code, size_t at, bool s
 
 	for (;;) {
 		while (at < sweep->len &&
-		       !(sweep->marks[at] & (strong ? START_STRONG : START_STRONG | START_WEAK)) &&
-		       decode(code, at, &insn)) {
+			!(sweep->marks[at] & (strong ? START_STRONG : START_STRONG | START_WEAK)) &&
+			decode(code, at, &insn)) {
 			sweep->marks[at] |= start;
 			for (size_t i = 1; i < insn.length; ++i)
 				sweep->marks[at + i] |= inside;
@@ -347,7 +361,7 @@ bool prr_sweep_verdict(struct prr_sweep *sweep, size_t opcode, struct prr_insn_s
 		return false;
 	first = opcode;
 	while (first > 0 && opcode - first < MAX_SITE_LENGTH &&
-	       !(sweep->marks[first] & (START_STRONG | START_WEAK)))
+		!(sweep->marks[first] & (START_STRONG | START_WEAK)))
 		--first;
 	if (!is_site(sweep->code, sweep->len, first, opcode, site))
 		return false;
@@ -405,7 +419,9 @@ static void vote(struct code *code, size_t site, uint8_t *lengths, uint8_t *arri
 bool prr_sweep_resync(struct prr_sweep *sweep, const uint8_t *bytes, size_t len, size_t opcode,
 	struct prr_insn_site *site)
 {
-	enum { LOOK = 10, MIN_VOTES = 24, MAJORITY = 16 };
+	enum { LOOK = 10,
+		MIN_VOTES = 24,
+		MAJORITY = 16 };
 	uint8_t lengths[PRR_SWEEP_BEFORE], arrivals[PRR_SWEEP_BEFORE];
 	size_t starts[LOOK];
 	size_t yes, no, count, start, first, at;
@@ -415,7 +431,7 @@ bool prr_sweep_resync(struct prr_sweep *sweep, const uint8_t *bytes, size_t len,
 	code_init(&code, bytes, len, &sweep->budget);
 	/* With its prefixes: the longest instruction that ends in this opcode and
 	 * that the decodings agree on. */
-	for (size_t prefixes = 4; ; --prefixes) {
+	for (size_t prefixes = 4;; --prefixes) {
 		if (opcode >= prefixes && is_site(bytes, len, opcode - prefixes, opcode, site)) {
 			start = opcode - prefixes;
 			vote(&code, start, lengths, arrivals, &yes, &no);
