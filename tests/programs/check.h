@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,15 +31,41 @@
 			check_failed(__FILE__, __LINE__, #cond); \
 	} while (0)
 
-/* One write(2) a call: nothing is buffered, so a forked child repeats nothing
- * and lines of several processes stay whole. */
-#define say(...) ((void)dprintf(STDOUT_FILENO, __VA_ARGS__))
-
 static inline void check_failed(const char *file, int line, const char *what)
 {
 	(void)dprintf(STDERR_FILENO, "%s:%d: does not hold: %s (errno %d, %s)\n", file, line,
 		      what, errno, strerror(errno));
 	_exit(99);
+}
+
+/* Writes all of `len` bytes. */
+static inline void write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len > 0) {
+		ssize_t n = write(fd, p, len);
+
+		if (n == -1 && errno == EINTR)
+			continue;
+		CHECK(n > 0);
+		p += n;
+		len -= (size_t)n;
+	}
+}
+
+/* One write(2) a call: nothing is buffered or allocated, so a forked child repeats
+ * nothing, lines of several processes stay whole, and handlers may use it. */
+__attribute__((format(printf, 1, 2))) static inline void say(const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	write_all(STDOUT_FILENO, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 /* Waits for one child and returns its wait status. */
@@ -115,21 +142,5 @@ static inline uint64_t hash_bytes(const void *data, size_t len, uint64_t hash)
 	return hash;
 }
 #define HASH_START 0xcbf29ce484222325u
-
-/* Writes all of `len` bytes. */
-static inline void write_all(int fd, const void *data, size_t len)
-{
-	const char *p = data;
-
-	while (len > 0) {
-		ssize_t n = write(fd, p, len);
-
-		if (n == -1 && errno == EINTR)
-			continue;
-		CHECK(n > 0);
-		p += n;
-		len -= (size_t)n;
-	}
-}
 
 #endif
