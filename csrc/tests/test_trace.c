@@ -234,7 +234,7 @@ static void test_truncation(void)
 			expect++;
 		reader = open_reader("cut");
 		CHECK(read_all(reader) == expect * 10);
-		expect_end(reader, expect ? "the trace ends early, after event " : "holds no event");
+		expect_end(reader, expect ? "ends early, after event " : "holds no event");
 		OK(prr_trace_reader_seek(reader, 1000, &error));
 		expect_end(reader, "'events' ends at byte ");
 		prr_trace_reader_destroy(reader);
@@ -322,8 +322,19 @@ static void test_large(void)
 		OUTPUT = 3500000 };
 	struct prr_trace_writer *writer = new_writer("large");
 	struct prr_event head = head_for(4);
-	struct prr_output hole = { .kind = PRR_OUTPUT_HOLE, .as_uid = 3, .addr = 1 << 30, .len = 2 * PRR_OUTPUT_MAX + 5 };
-	struct prr_output store = { .kind = PRR_OUTPUT_STORE, .as_uid = 3, .len = 7, .store_id = 9, .store_offset = 1 };
+	struct prr_output hole = {
+		.kind = PRR_OUTPUT_HOLE,
+		.as_uid = 3,
+		.addr = 1 << 30,
+		.len = 2 * PRR_OUTPUT_MAX + 5,
+	};
+	struct prr_output store = {
+		.kind = PRR_OUTPUT_STORE,
+		.as_uid = 3,
+		.len = 7,
+		.store_id = 9,
+		.store_offset = 1,
+	};
 	uint8_t *bytes = calloc(1, FIELD);
 	struct prr_trace_reader *reader;
 	const struct prr_event *event;

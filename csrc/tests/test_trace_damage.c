@@ -222,9 +222,23 @@ static void damage_raw(struct file *file)
 /* Puts an interesting number into 1, 2, 4 or 8 bytes. */
 static void poke_number(uint8_t *bytes, size_t size)
 {
-	static const uint64_t numbers[] = { 0, 1, 7, 8, 0x7fffffff, 0x80000000, 0xffffffff,
-		0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffff8, 48,
-		1 << 20, 4 << 20, (1 << 20) + 1 };
+	static const uint64_t numbers[] = {
+		0,
+		1,
+		7,
+		8,
+		48,
+		1 << 20,
+		(1 << 20) + 1,
+		4 << 20,
+		0x7fffffff,
+		0x80000000,
+		0xffffffff,
+		0x7fffffffffffffff,
+		0x8000000000000000,
+		0xfffffffffffffff8,
+		0xffffffffffffffff,
+	};
 	uint64_t number = numbers[random_below(sizeof(numbers) / sizeof(numbers[0]))];
 	size_t width = (size_t)1 << random_below(4);
 
