@@ -7,10 +7,11 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pyrr.cli import _table, _traces
+from pyrr.cli import _table
 from pyrr.cli._command import Parser, PlainFailure
 from pyrr.engine.probe_types import Finding, State
 from pyrr.engine.probes import examine
+from pyrr.trace.directory import trace_home
 
 MISSING_EXIT_CODE = 3
 
@@ -46,7 +47,7 @@ class Doctor(PlainFailure):
 
     def run(self, options: argparse.Namespace) -> int:
         """Prints the findings."""
-        findings = self._engine(_traces.trace_home())
+        findings = self._engine(trace_home())
         if options.json:
             print(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
         else:

@@ -15,7 +15,6 @@ from pyrr.errors import UsageError
 from pyrr.model.events import Event
 from pyrr.model.syscalls import SYSCALLS
 from pyrr.native import TraceReader
-from pyrr.trace.reader import Trace
 
 EPILOG = """\
 RANGE is an event's number N, a span N-M, or N- for all from N on; `end` stands for the
@@ -69,7 +68,7 @@ class Dump(PlainFailure):
         """Prints them."""
         span, name = split(options.words)
         find = {row.numbers["x86_64"]: row for row in SYSCALLS}.get
-        trace = Trace.open(_traces.find_trace(name, _traces.trace_home()))
+        trace = _traces.open_trace(name)
         with trace.reader() as reader:
             for event in select(reader, span):
                 if options.json:

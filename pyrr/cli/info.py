@@ -9,6 +9,7 @@ from typing import Any
 
 from pyrr.cli import _processes, _traces
 from pyrr.cli._command import Parser, PlainFailure
+from pyrr.trace import directory
 from pyrr.trace.reader import Trace
 
 EPILOG = """\
@@ -33,12 +34,12 @@ class Info(PlainFailure):
             name="info", description="Prints facts about a trace, as JSON.", epilog=EPILOG
         )
         add = parser.add_argument
-        add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")
+        add("trace", nargs="?", metavar="TRACE", help=_traces.NAMED)
         return parser
 
     def run(self, options: argparse.Namespace) -> int:
         """Prints one JSON object."""
-        trace = Trace.open(_traces.find_trace(options.trace, _traces.trace_home()))
+        trace = _traces.open_trace(options.trace)
         header = dataclasses.asdict(trace.header)
         print(json.dumps({**header, **derived(trace)}, indent=2))
         return 0
@@ -57,7 +58,7 @@ def derived(trace: Trace) -> dict[str, Any]:
         reason = reader.end_reason
     facts: dict[str, Any] = {
         "path": str(trace.path),
-        "bytes_on_disk": _traces.size_of(trace.path),
+        "bytes_on_disk": directory.size_of(trace.path),
         "events": kinds.total(),
         "events_by_kind": dict(sorted(kinds.items())),
         "processes": len(gatherer.processes()),

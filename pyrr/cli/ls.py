@@ -6,6 +6,7 @@ import shlex
 
 from pyrr.cli import _format, _table, _traces
 from pyrr.cli._command import Parser, PlainFailure
+from pyrr.trace import directory
 
 EPILOG = """\
 examples:
@@ -33,7 +34,7 @@ class Ls(PlainFailure):
 
     def run(self, options: argparse.Namespace) -> int:
         """Prints names, or a table."""
-        traces = _traces.list_traces(_traces.trace_home())
+        traces = _traces.listed()
         if options.long:
             heads = ("NAME", "SIZE", "DATE", "DURATION", "PROGRAM")
             _table.show(heads, [_row(trace) for trace in traces])
@@ -46,7 +47,7 @@ class Ls(PlainFailure):
 def _row(trace: _traces.Listed) -> tuple[str, ...]:
     return (
         trace.path.name,
-        _format.size(_traces.size_of(trace.path)),
+        _format.size(directory.size_of(trace.path)),
         _format.date(trace.start),
         _format.duration(trace.duration_ns),
         _format.printable(shlex.join(trace.header.argv)) if trace.header else "? (damaged)",

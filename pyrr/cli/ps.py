@@ -5,7 +5,6 @@ import argparse
 
 from pyrr.cli import _format, _processes, _table, _traces
 from pyrr.cli._command import Parser, PlainFailure
-from pyrr.trace.reader import Trace
 
 EPILOG = """\
 EXIT is the exit status, -N where signal N ended the process, ? where the trace does
@@ -27,12 +26,12 @@ class Ps(PlainFailure):
         """Its argument parser."""
         parser = Parser(name="ps", description="Lists the processes of a trace.", epilog=EPILOG)
         add = parser.add_argument
-        add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")
+        add("trace", nargs="?", metavar="TRACE", help=_traces.NAMED)
         return parser
 
     def run(self, options: argparse.Namespace) -> int:
         """Prints the table."""
-        trace = Trace.open(_traces.find_trace(options.trace, _traces.trace_home()))
+        trace = _traces.open_trace(options.trace)
         found = _processes.gather(trace.events(with_data=False))
         _table.show(("PID", "PPID", "EXIT", "CMD"), [_row(process) for process in found])
         return 0

@@ -19,6 +19,7 @@ from pyrr.errors import (
     UsageError,
 )
 from pyrr.record import RecordOptions, RecordResult, record
+from pyrr.trace import directory
 
 RUNNING_VARIABLE = "PYRR_RUNNING"
 PYRR_FAILED = 125
@@ -91,9 +92,9 @@ class Record:
         if not command:
             raise UsageError("no program to record was given", "pyrr record --help")
         _refuse_nesting()
-        home = _traces.trace_home()
+        home = directory.trace_home()
         chosen: Path | None = options.directory
-        trace = _traces.make_at(chosen) if chosen else _traces.make_named(home, command[0])
+        trace = directory.make_at(chosen) if chosen else directory.make_named(home, command[0])
         wanted = RecordOptions(
             argv=tuple(command),
             trace_dir=trace,
@@ -128,6 +129,6 @@ def _nothing_left_if_never_begun(trace: Path) -> Iterator[None]:
         shutil.rmtree(trace, ignore_errors=True)
         raise
     except PyrrError:
-        if not _traces.is_trace(trace):
+        if not directory.is_trace(trace):
             shutil.rmtree(trace, ignore_errors=True)
         raise

@@ -47,14 +47,14 @@ class Replay(PlainFailure):
             default="registers",
             help="what is compared with the recording at events (default: registers)",
         )
-        add("trace", nargs="?", metavar="TRACE", help="directory or name (default: the latest)")
+        add("trace", nargs="?", metavar="TRACE", help=_traces.NAMED)
         return parser
 
     def run(self, options: argparse.Namespace) -> int:
         """Replays; the recorded program's exit status."""
         if not options.all:
             raise UsageError("replay runs to the end only, and wants -a", "pyrr replay -a")
-        trace = _traces.find_trace(options.trace, _traces.trace_home())
+        trace = _traces.find(options.trace)
         result = self._engine(
             ReplayOptions(trace_dir=trace, check=options.check, stdout_fd=STDOUT, stderr_fd=STDERR)
         )

@@ -2,12 +2,11 @@
 """`pyrr rm`: deletes traces."""
 
 import argparse
-import shutil
 from pathlib import Path
 
-from pyrr.cli import _traces
 from pyrr.cli._command import Parser, PlainFailure
 from pyrr.errors import TraceError
+from pyrr.trace import directory
 
 EPILOG = """\
 examples:
@@ -32,27 +31,14 @@ class Rm(PlainFailure):
 
     def run(self, options: argparse.Namespace) -> int:
         """Deletes all that were named, or, if one is not a trace, none."""
-        home = _traces.trace_home()
+        home = directory.trace_home()
         found: list[Path] = []
         for name in options.traces:
             try:
-                found.append(_traces.find_trace(name, home))
+                found.append(directory.find_trace(name, home))
             except TraceError:
                 if not options.force or Path(name).is_dir():
                     raise
         for trace in dict.fromkeys(found):
-            _delete(trace)
-        latest = home / _traces.LATEST
-        if latest.is_symlink() and not latest.exists():
-            latest.unlink()
+            directory.remove(trace, home)
         return 0
-
-
-def _delete(trace: Path) -> None:
-    try:
-        shutil.rmtree(trace)
-    except OSError as failed:
-        raise TraceError(
-            f"cannot delete {failed.filename or trace}: {failed.strerror}",
-            remedy=f"ls -la {trace}",
-        ) from failed

@@ -1,30 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The build's reading of the public header, and the size checks."""
 
-import sys
 from pathlib import Path
-from types import ModuleType
 
-import pytest
+from scripts import build_core, check_sizes
 
-SCRIPTS = Path(__file__).resolve().parent.parent.parent / "scripts"
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The scripts as modules."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    import build_core
-    import check_sizes
-
-    holder = ModuleType("holder")
-    holder.__dict__.update(build_core=build_core, check_sizes=check_sizes)
-    for name in ("build_core", "check_sizes"):
-        monkeypatch.delitem(sys.modules, name)
-    return holder
+SCRIPTS = Path(build_core.__file__).parent
 
 
-def test_cffi_sees_declarations_only(load: ModuleType) -> None:
+def test_cffi_sees_declarations_only() -> None:
     header = (
         "/* PRR_API in a comment\n# not a directive */\n"
         "#define LONG \\\n\tmore \\\n\tand more\n"
@@ -32,7 +16,7 @@ def test_cffi_sees_declarations_only(load: ModuleType) -> None:
         "PRR_API PRR_MUST_USE int f(int a); /* PRR_API */ // #line\n"
         "#endif"
     )
-    assert load.build_core.declarations(header).split() == ["int", "f(int", "a);", "//", "#line"]
+    assert build_core.declarations(header).split() == ["int", "f(int", "a);", "//", "#line"]
 
 
 C_TEXT = """\
@@ -58,22 +42,21 @@ int short_one(void) { return A; }
 """
 
 
-def test_c_functions_are_found(load: ModuleType) -> None:
-    found = list(load.check_sizes.c_functions(C_TEXT))
+def test_c_functions_are_found() -> None:
+    found = list(check_sizes.c_functions(C_TEXT))
     assert found == [("long_one", 11, 6), ("short_one", 19, 1)]
 
 
-def test_what_is_too_big_is_found(load: ModuleType, tmp_path: Path) -> None:
-    sizes = load.check_sizes
+def test_what_is_too_big_is_found(tmp_path: Path) -> None:
     long_c = "int f(void)\n{\n" + "\ta();\n" * 79 + "}\n" + "\n" * 720 + "\t" * 12 + "12345\n"
-    found = [str(finding) for finding in sizes.check_c(tmp_path / "x.c", long_c)]
+    found = [str(finding) for finding in check_sizes.check_c(tmp_path / "x.c", long_c)]
     assert [line.partition(".c:")[2] for line in found] == [
         "1: file has 803, the limit is 800",
         "803: line has 101, the limit is 100",
         "2: function f has 81, the limit is 80",
     ]
     long_python = "def f():\n" + "    x = 1\n" * 50
-    found = [str(finding) for finding in sizes.check_python(tmp_path / "x.py", long_python)]
+    found = [str(finding) for finding in check_sizes.check_python(tmp_path / "x.py", long_python)]
     assert [line.partition(".py:")[2] for line in found] == [
         "1: function f has 51, the limit is 50"
     ]
