@@ -222,6 +222,7 @@ static void damage_raw(struct file *file)
 /* Puts an interesting number into 1, 2, 4 or 8 bytes. */
 static void poke_number(uint8_t *bytes, size_t size)
 {
+	/* clang-format off: it would join these lines */
 	static const uint64_t numbers[] = {
 		0,
 		1,
@@ -237,8 +238,9 @@ static void poke_number(uint8_t *bytes, size_t size)
 		0x7fffffffffffffff,
 		0x8000000000000000,
 		0xfffffffffffffff8,
-		0xffffffffffffffff,
+		UINT64_MAX,
 	};
+	/* clang-format on */
 	uint64_t number = numbers[random_below(sizeof(numbers) / sizeof(numbers[0]))];
 	size_t width = (size_t)1 << random_below(4);
 
