@@ -25,7 +25,7 @@ enum {
 	CHUNK = 256 * 1024,
 	/* Beyond real programs: node's 28 MB of text have a few hundred. */
 	MAX_CANDIDATES = 1 << 16,
-	MAX_DECODED = 1 << 26,
+	MAX_DECODED = 1 << 24,
 	/* Flow from the entry point is followed this far. */
 	ENTRY_REACH = 16384
 };
