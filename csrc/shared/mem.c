@@ -14,7 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096,
+	PAGES_AT_ONCE = 128 };
 
 /* Is this errno of process_vm_readv/writev about the call itself (seccomp
  * profiles, kernels without CONFIG_CROSS_MEMORY_ATTACH) and not the memory? */
@@ -94,6 +95,47 @@ size_t prr_mem_read_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
 bool prr_mem_read(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
 {
 	return prr_mem_read_some(tid, addr, buf, len) == len;
+}
+
+/* Reads one byte of each of `count` pages: the first byte of the stretch at
+ * `addr` for the first, each next page's start for the others. */
+static bool touch_pages(pid_t tid, uint64_t addr, size_t count)
+{
+	char bytes[PAGES_AT_ONCE];
+	struct iovec local = { bytes, count };
+	struct iovec remote[PAGES_AT_ONCE];
+	ssize_t n;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = i ? addr - addr % PAGE + i * PAGE : addr;
+
+		remote[i] = (struct iovec){ (void *)at, 1 };
+	}
+	n = process_vm_readv(tid, &local, 1, remote, count, 0);
+	if (n < 0 && is_call_refused(errno)) {
+		n = 0;
+		while ((size_t)n < count &&
+			read_proc_mem(tid, (uint64_t)remote[n].iov_base, bytes, 1) == 1)
+			n++;
+	}
+	return n >= 0 && (size_t)n == count;
+}
+
+bool prr_mem_is_readable(pid_t tid, prr_remote_addr addr, size_t len)
+{
+	uint64_t at = addr.value, end = at + len;
+
+	if (end < at)
+		return false;
+	while (at < end) {
+		uint64_t pages = (end - 1) / PAGE - at / PAGE + 1;
+		size_t count = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
+
+		if (!touch_pages(tid, at, count))
+			return false;
+		at = at - at % PAGE + count * PAGE;
+	}
+	return true;
 }
 
 /* How many bytes from addr on lie in mappings that the task itself may write:
@@ -182,7 +224,7 @@ bool prr_mem_poke(pid_t tid, prr_remote_addr addr, const void *buf, size_t len)
 		done += write_proc_mem(tid, addr.value + done, (const char *)buf + done,
 			len - done);
 	return done == len ||
-	       poke_words(tid, addr.value + done, (const uint8_t *)buf + done, len - done);
+		poke_words(tid, addr.value + done, (const uint8_t *)buf + done, len - done);
 }
 
 bool prr_mem_read_string(pid_t tid, prr_remote_addr addr, char **ret)

@@ -25,6 +25,8 @@ size_t prr_mem_read_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
 /* true when all len bytes were read / written. prr_mem_write respects the page
  * protection of the tracee (as the kernel's own copy_to_user does). */
 bool prr_mem_read(pid_t tid, prr_remote_addr addr, void *buf, size_t len);
+/* Can all len bytes be read? Looks at one byte a page. */
+bool prr_mem_is_readable(pid_t tid, prr_remote_addr addr, size_t len);
 size_t prr_mem_write_some(pid_t tid, prr_remote_addr addr, const void *buf, size_t len);
 bool prr_mem_write(pid_t tid, prr_remote_addr addr, const void *buf, size_t len);
 /* Writes regardless of page protection (patches, replayed outputs). */

@@ -76,8 +76,7 @@ struct prr_syscall_view prr_syscall_view(int64_t nr, const uint64_t args[6])
 	if (!row)
 		return view;
 	view.name = row->name;
-	view.flags = row->flags & ~(uint32_t)(PRR_SYSCALL_BY_COMMAND |
-					      PRR_SYSCALL_COMMANDS_OPTIONAL);
+	view.flags = row->flags & ~(uint32_t)(PRR_SYSCALL_BY_COMMAND | PRR_SYSCALL_COMMANDS_OPTIONAL);
 	view.refuse_errno = row->refuse_errno;
 	view.args = row->args;
 	view.record_handler = row->record_handler;

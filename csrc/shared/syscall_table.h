@@ -67,7 +67,8 @@ struct prr_arg_spec {
 	uint32_t n;
 	/* args[arg] is an int or unsigned int: the kernel ignores its upper half. */
 	bool arg_is_int;
-	const char *format; /* how dump prints it: "fd", "path", "hex", "struct timespec", ...; borrowed */
+	/* How dump prints it: "fd", "path", "hex", "struct timespec", ... */
+	const char *format; /* borrowed */
 	const char *name;   /* argument's name, borrowed */
 };
 
@@ -111,7 +112,8 @@ struct prr_syscall_row {
 	 * path (open with O_TRUNC, truncate), which the handler sorts out. */
 	uint8_t changed_fd_arg;
 	uint64_t command_mask;  /* bits of it that select (futex: ~(PRIVATE|CLOCK_REALTIME)) */
-	int32_t unknown_errno;  /* BY_COMMAND: answer for commands not listed; 0: ends the recording */
+	/* BY_COMMAND: answer for commands not listed; 0: ends the recording. */
+	int32_t unknown_errno;
 	uint32_t command_count;
 	const struct prr_syscall_command *commands; /* sorted by command */
 	struct prr_arg_spec args[6];
