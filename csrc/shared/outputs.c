@@ -333,9 +333,11 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t pointee_len(const struct prr_walk *walk, unsigned i, uint64_t room)
 {
 	const struct prr_arg_spec *spec = &walk->view->args[i];
+	uint64_t len_addr = walk->entry->args[spec->arg];
 	int32_t len;
 
-	if (is_full(walk) || !read_back(walk, spec->arg, PRR_PLACE_WHOLE, walk->entry->args[spec->arg], &len, sizeof(len)))
+	if (is_full(walk) ||
+		!read_back(walk, spec->arg, PRR_PLACE_WHOLE, len_addr, &len, sizeof(len)))
 		return room;
 	return len > 0 ? least(room, (uint64_t)len) : 0;
 }

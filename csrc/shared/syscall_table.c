@@ -6,6 +6,9 @@
 
 #include "syscall_table_rows.inc"
 
+/* Flags of a row that say nothing about the call. */
+#define HOW_TO_LOOK_UP ((uint32_t)(PRR_SYSCALL_BY_COMMAND | PRR_SYSCALL_COMMANDS_OPTIONAL))
+
 enum { ROW_COUNT = sizeof(syscall_rows) / sizeof(syscall_rows[0]) };
 
 /* For numbers that no header knows. */
@@ -76,7 +79,7 @@ struct prr_syscall_view prr_syscall_view(int64_t nr, const uint64_t args[6])
 	if (!row)
 		return view;
 	view.name = row->name;
-	view.flags = row->flags & ~(uint32_t)(PRR_SYSCALL_BY_COMMAND | PRR_SYSCALL_COMMANDS_OPTIONAL);
+	view.flags = row->flags & ~HOW_TO_LOOK_UP;
 	view.refuse_errno = row->refuse_errno;
 	view.args = row->args;
 	view.record_handler = row->record_handler;
