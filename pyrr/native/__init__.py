@@ -5,6 +5,25 @@ Handles own their C objects, belong to the thread that made them, and raise the
 exceptions of `pyrr.errors`. No C pointer leaves this package.
 """
 
+from pyrr.native._session import (
+    RecordSession,
+    RecordStop,
+    RecordStopKind,
+    ReplaySession,
+    ReplayStop,
+    ReplayStopKind,
+    choose_cpu,
+)
 from pyrr.native._trace import TraceReader, TraceWriter
 
-__all__ = ["TraceReader", "TraceWriter"]
+__all__ = [
+    "RecordSession",
+    "RecordStop",
+    "RecordStopKind",
+    "ReplaySession",
+    "ReplayStop",
+    "ReplayStopKind",
+    "TraceReader",
+    "TraceWriter",
+    "choose_cpu",
+]

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * pyrr's C core: the only public header. cffi reads this very file, so it holds
+ * declarations only: no inline functions, no macros with values that need a
+ * compiler. Lines that begin with '#' and the words PRR_API and PRR_MUST_USE are
+ * stripped by scripts/build_core.py before cffi parses the rest.
+ *
+ * Conventions
+ *  - Every function that can fail returns enum prr_status and fills *err
+ *    (owned by the caller: prr_error_init before, prr_error_deinit after).
+ *  - Pointers are *borrowed* unless a comment says *owned*.
+ *  - `_create` pairs with `_destroy` (NULL is fine), `_init` with `_deinit`.
+ *  - All functions of one record or replay session are called from one OS
+ *    thread: Linux ties a tracee to the tracing thread (ptrace(2)).
+ */
+#ifndef PYRR_CORE_H
+#define PYRR_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PRR_API __attribute__((visibility("default")))
+#define PRR_MUST_USE __attribute__((warn_unused_result))
+
+/* ------------------------------------------------------------------ errors */
+
+enum prr_status {
+	PRR_OK = 0,
+	PRR_END = 1,             /* reader: no further event; not an error */
+	PRR_ERR_SYSTEM = 2,      /* a system call of the supervisor failed: errnum */
+	PRR_ERR_ENVIRONMENT = 3, /* this machine or container lacks something */
+	PRR_ERR_TRACE = 4,       /* the trace is damaged, of another version, ... */
+	PRR_ERR_DIVERGENCE = 5,  /* replay disagreed with the trace */
+	PRR_ERR_UNSUPPORTED = 6, /* the tracee did what pyrr does not record */
+	PRR_ERR_TRACEE_GONE = 7, /* a tracee vanished (killed from outside) */
+	PRR_ERR_NOT_FOUND = 8,   /* the program does not exist */
+	PRR_ERR_NOT_EXECUTABLE = 9, /* the program could not be run: errnum */
+	PRR_ERR_INTERNAL = 10    /* a bug of pyrr's */
+};
+
+struct prr_error {
+	enum prr_status status;
+	int errnum;    /* errno of a failed system call, else 0 */
+	char *message; /* owned; the fact with its value; NULL when status is OK */
+	char *remedy;  /* owned; a command or step that helps; may be NULL */
+};
+
+PRR_API void prr_error_init(struct prr_error *err);
+PRR_API void prr_error_deinit(struct prr_error *err);
+
+/* --------------------------------------------------------------- the event */
+
+/* A kernel thread of the tracee. Tids are reused, serials never are. */
+struct prr_task_uid {
+	int32_t tid;     /* as the supervisor's pid namespace shows it */
+	uint32_t serial; /* from 1 */
+};
+
+/* x86-64 general registers in the order of struct user_regs_struct
+ * (<sys/user.h>; checked by a _Static_assert in csrc/shared/regs.c). */
+struct prr_regs {
+	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8;
+	uint64_t rax, rcx, rdx, rsi, rdi, orig_rax, rip, cs, rflags, rsp, ss;
+	uint64_t fs_base, gs_base, ds, es, fs, gs;
+};
+
+enum prr_arch { PRR_ARCH_X86_64 = 1 };
+
+enum prr_event_kind {
+	PRR_EVENT_SYSCALL = 1,         /* entry and exit in one */
+	PRR_EVENT_SYSCALL_BLOCKED = 2, /* entered; another task ran before its exit */
+	PRR_EVENT_SYSCALL_EXIT = 3,    /* the exit of a SYSCALL_BLOCKED */
+	PRR_EVENT_SIGNAL = 4,          /* a signal took effect in this task */
+	PRR_EVENT_INSTRUCTION = 5,     /* rdtsc, cpuid, rdrand, ... emulated */
+	PRR_EVENT_EXIT = 6,            /* the task is gone */
+	PRR_EVENT_TRACE_END = 7,       /* the whole tree has ended */
+	PRR_EVENT_NOTE = 8             /* a warning that belongs to this place */
+};
+
+enum prr_origin {
+	PRR_ORIGIN_KERNEL = 0,
+	PRR_ORIGIN_POLICY = 1,        /* pyrr answered in the kernel's place */
+	PRR_ORIGIN_INJECTED_FAULT = 2 /* later: simulation */
+};
+
+enum prr_output_kind {
+	PRR_OUTPUT_BYTES = 0, /* bytes in the data stream */
+	PRR_OUTPUT_STORE = 1, /* a range of a file in the trace's file store */
+	PRR_OUTPUT_HOLE = 2   /* zeros */
+};
+
+/* Memory that an event wrote. len is at most PRR_OUTPUT_MAX; longer outputs are
+ * several of these, in order of address. */
+struct prr_output {
+	uint32_t as_uid; /* AddressSpaceUid whose memory was written */
+	uint32_t kind;   /* enum prr_output_kind */
+	uint64_t addr;
+	uint64_t len;
+	uint32_t store_id;     /* PRR_OUTPUT_STORE only */
+	uint64_t store_offset; /* PRR_OUTPUT_STORE only */
+};
+enum { PRR_OUTPUT_MAX = 1048576 };
+
+/* Where in a slice an event lies (DESIGN section 6). All zero: at the event
+ * that the slice runs into, which is the only place the foundation has. */
+struct prr_position {
+	uint64_t waypoint;
+	uint64_t site;
+	uint64_t hits;
+	uint64_t steps;
+};
+
+/* A typed field: `tag` says which struct `data` holds. A reader skips fields it
+ * does not know unless `required` is set, then it must refuse the trace. */
+struct prr_field {
+	uint16_t tag; /* enum prr_field_tag */
+	bool required;
+	uint32_t len;
+	const uint8_t *data; /* borrowed */
+};
+
+struct prr_event {
+	uint64_t index; /* EventIndex, from 1 */
+	uint16_t kind;  /* enum prr_event_kind */
+	uint8_t arch;   /* enum prr_arch: tags regs */
+	uint8_t origin; /* enum prr_origin */
+	struct prr_task_uid task;
+	uint32_t as_uid;
+	uint64_t time_ns; /* CLOCK_MONOTONIC, since the recording began */
+	struct prr_position position;
+	struct prr_regs regs; /* the task's registers where the event begins */
+	size_t output_count;
+	const struct prr_output *outputs; /* borrowed until the next call */
+	size_t field_count;
+	const struct prr_field *fields; /* borrowed until the next call */
+};
+
+/* Tags of typed fields; each names a packed little-endian struct below or says
+ * what bytes it holds. Never renumber: docs/TRACE_FORMAT.md. */
+enum prr_field_tag {
+	PRR_FIELD_SYSCALL = 1,     /* struct prr_field_syscall */
+	PRR_FIELD_REGS_AFTER = 2,  /* struct prr_regs: registers after the event */
+	PRR_FIELD_XSTATE_AFTER = 3, /* NT_X86_XSTATE bytes after the event */
+	PRR_FIELD_MAPPING = 4,     /* struct prr_field_mapping, then path bytes */
+	PRR_FIELD_UNMAP = 5,       /* struct prr_field_range */
+	PRR_FIELD_NEW_TASK = 6,    /* struct prr_field_new_task */
+	PRR_FIELD_EXEC = 7,        /* struct prr_field_exec, then path bytes */
+	PRR_FIELD_SIGNAL = 8,      /* struct prr_field_signal */
+	PRR_FIELD_SIGINFO = 9,     /* siginfo_t, 128 bytes */
+	PRR_FIELD_INSTRUCTION = 10, /* struct prr_field_instruction */
+	PRR_FIELD_EXIT = 11,       /* struct prr_field_exit */
+	PRR_FIELD_FILE_CHANGE = 12, /* struct prr_field_file_change, then bytes */
+	PRR_FIELD_PATCH = 13,      /* struct prr_field_patch */
+	PRR_FIELD_TEXT = 14,       /* UTF-8 text of a NOTE */
+	PRR_FIELD_ARGV = 15,       /* NUL-separated argv of an exec */
+	PRR_FIELD_PAGE_HASHES = 16, /* struct prr_field_page_hash[] */
+	PRR_FIELD_BRK = 17,        /* struct prr_field_brk */
+	PRR_FIELD_RLIMIT = 18,     /* struct prr_field_rlimit */
+	PRR_FIELD_ECHO = 19        /* struct prr_field_echo: bytes went to stdout/stderr */
+};
+
+enum prr_syscall_event_flag {
+	PRR_SYSCALL_EVENT_NO_RETURN = 1 << 0 /* exit, exit_group: the task ends here */
+};
+struct prr_field_syscall {
+	int64_t result; /* as rax shows it; -512..-516: restarted, see ARCHITECTURE */
+	int32_t nr;     /* the number for the event's arch */
+	uint32_t flags; /* enum prr_syscall_event_flag */
+};
+
+/* One mapping as it now exists. Replay maps it with MAP_FIXED. */
+struct prr_field_mapping {
+	uint64_t start, len, offset; /* bytes */
+	uint64_t dev, ino;           /* identity of the object behind it; 0 none */
+	uint64_t object_size;        /* bytes of that object when mapped */
+	uint32_t prot, flags;        /* PROT_*, MAP_* that matter */
+	uint32_t store_id;           /* file store entry with the contents; 0 none */
+	uint32_t kind;               /* enum prr_mapping_kind */
+};
+
+enum prr_mapping_kind {
+	PRR_MAPPING_ANON = 0,
+	PRR_MAPPING_FILE_PRIVATE = 1,
+	PRR_MAPPING_FILE_SHARED = 2,
+	PRR_MAPPING_ANON_SHARED = 3,
+	PRR_MAPPING_STACK = 4,
+	PRR_MAPPING_HEAP = 5
+};
+
+struct prr_field_range {
+	uint64_t start, len;
+};
+
+struct prr_field_new_task {
+	int32_t tid;         /* supervisor's view */
+	uint32_t serial;     /* of the new task */
+	int32_t ns_tid;      /* as the parent's pid namespace shows it */
+	uint32_t as_uid;     /* new, or the parent's with CLONE_VM */
+	uint32_t group;      /* serial of the new task's thread-group leader */
+	uint32_t parent;     /* serial of the creating task */
+	uint64_t flags;      /* CLONE_* */
+	uint64_t stack;      /* stack pointer of the child, 0: the parent's */
+	uint64_t tls;
+};
+
+struct prr_field_exec {
+	uint32_t as_uid; /* of the new image */
+	int32_t old_tid; /* tid of the calling thread before it became the leader */
+	uint64_t stack_limit; /* RLIMIT_STACK soft limit, bytes */
+	uint64_t brk_start;
+};
+
+enum prr_signal_place {
+	PRR_SIGNAL_AT_EVENT = 0, /* no instruction since the task's last event */
+	PRR_SIGNAL_AT_ENTRY = 1, /* at the entry of the next syscall, backed up */
+	PRR_SIGNAL_AT_FAULT = 2  /* the instruction itself raises it again */
+};
+enum prr_signal_effect {
+	PRR_SIGNAL_HANDLER = 0, /* outputs hold the frame; REGS_AFTER, XSTATE_AFTER */
+	PRR_SIGNAL_IGNORED = 1,
+	PRR_SIGNAL_FATAL = 2,
+	PRR_SIGNAL_STOPPED = 3
+};
+struct prr_field_signal {
+	int32_t signo;
+	uint32_t place;  /* enum prr_signal_place */
+	uint32_t effect; /* enum prr_signal_effect */
+	uint32_t altstack_flags;
+	uint64_t mask;   /* the task's blocked set after delivery */
+	uint64_t altstack_sp, altstack_size;
+};
+
+enum prr_instruction {
+	PRR_INSTRUCTION_RDTSC = 1,
+	PRR_INSTRUCTION_RDTSCP = 2,
+	PRR_INSTRUCTION_CPUID = 3,
+	PRR_INSTRUCTION_RDRAND = 4,
+	PRR_INSTRUCTION_RDSEED = 5,
+	PRR_INSTRUCTION_RDPID = 6
+};
+struct prr_field_instruction {
+	uint32_t instruction; /* enum prr_instruction */
+	uint32_t length;      /* bytes: rip advances by this */
+};
+
+struct prr_field_exit {
+	int32_t status;       /* wait status of the task, as wait4 shows it */
+	uint32_t group_exit;  /* 1: the whole thread group ended with it */
+};
+
+struct prr_field_file_change {
+	uint64_t dev, ino;
+	uint64_t offset; /* of the bytes that follow */
+	uint64_t size;   /* of the object after the change */
+	uint64_t len;    /* bytes that follow */
+};
+
+struct prr_field_patch {
+	uint64_t addr;
+	uint8_t original[8];
+	uint8_t patched[8];
+	uint32_t length;      /* bytes replaced, 1..8 */
+	uint32_t instruction; /* enum prr_instruction of the original */
+};
+
+struct prr_field_page_hash {
+	uint64_t addr;
+	uint64_t hash;
+};
+
+struct prr_field_brk {
+	uint64_t old_end, new_end; /* page-aligned ends of the heap */
+};
+
+struct prr_field_rlimit {
+	uint32_t resource;
+	uint32_t reserved;
+	uint64_t soft, hard;
+};
+
+struct prr_field_echo {
+	uint32_t stream; /* 1 stdout, 2 stderr of the recording */
+	uint32_t reserved;
+};
+
+/* ------------------------------------------------------------ trace writer */
+
+struct prr_trace_writer;
+
+/* Creates the event and data streams `events` and `data` in the existing
+ * directory `dir`. *ret is owned. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_create(const char *dir,
+	struct prr_trace_writer **ret, struct prr_error *err);
+/* Flushes nothing: call prr_trace_writer_finish first. */
+PRR_API void prr_trace_writer_destroy(struct prr_trace_writer *writer);
+
+/* An event is begun, filled, committed. `head` gives kind, arch, origin, task,
+ * as_uid, time_ns, position and regs; its index and pointers are ignored. */
+PRR_API void prr_trace_writer_begin(struct prr_trace_writer *writer,
+	const struct prr_event *head);
+/* Appends memory output; any length (split at PRR_OUTPUT_MAX). Data is copied. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_output(
+	struct prr_trace_writer *writer, uint32_t as_uid, uint64_t addr,
+	const void *data, size_t len, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_output_ref(
+	struct prr_trace_writer *writer, const struct prr_output *output,
+	struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_field(
+	struct prr_trace_writer *writer, uint16_t tag, bool required,
+	const void *data, size_t len, struct prr_error *err);
+/* *index gets the new event's EventIndex; may be NULL. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_commit(
+	struct prr_trace_writer *writer, uint64_t *index, struct prr_error *err);
+/* Drops what was begun and not committed. */
+PRR_API void prr_trace_writer_abandon(struct prr_trace_writer *writer);
+/* Writes out complete blocks of all committed events: data first. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_flush(
+	struct prr_trace_writer *writer, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_finish(
+	struct prr_trace_writer *writer, struct prr_error *err);
+/* EventIndex of the last committed event; 0 none. */
+PRR_API uint64_t prr_trace_writer_last_index(const struct prr_trace_writer *writer);
+
+/* ------------------------------------------------------------ trace reader */
+
+struct prr_trace_reader;
+
+/* *ret is owned. Never trusts a length or offset of the files. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_create(const char *dir,
+	struct prr_trace_reader **ret, struct prr_error *err);
+PRR_API void prr_trace_reader_destroy(struct prr_trace_reader *reader);
+/* PRR_OK: *ret is the next event, borrowed until the next call on this reader.
+ * PRR_END: the last complete block has been read; see _end_reason.
+ * PRR_ERR_TRACE: an undecodable field marked required, or I/O trouble. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_next(
+	struct prr_trace_reader *reader, const struct prr_event **ret,
+	struct prr_error *err);
+/* The bytes of outputs[i] of the event last returned: *data is borrowed until
+ * the next call on this reader. PRR_OUTPUT_BYTES only. */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_output_data(
+	struct prr_trace_reader *reader, size_t i, const uint8_t **data,
+	struct prr_error *err);
+/* Positions the reader so that _next returns event `index` (or the first one
+ * after the last complete block's end: PRR_END). */
+PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_seek(
+	struct prr_trace_reader *reader, uint64_t index, struct prr_error *err);
+/* After PRR_END: NULL if the trace ended with a TRACE_END event, else one line
+ * saying where and why it ends early. Borrowed. */
+PRR_API const char *prr_trace_reader_end_reason(const struct prr_trace_reader *reader);
+
+/* ------------------------------------------------------------------ record */
+
+struct prr_record;
+
+struct prr_record_options {
+	const char *program;      /* resolved path of the executable */
+	const char *const *argv;  /* NULL-terminated */
+	const char *const *envp;  /* NULL-terminated */
+	int32_t cpu;              /* core for supervisor and tracees */
+	uint64_t slice_ns;        /* fair share of one task before another may run */
+	bool always_switch;       /* another task after every event, where there is one */
+	uint64_t hash_interval_ns; /* page hashes about this often; 0 never */
+};
+
+enum prr_record_stop_kind {
+	PRR_RECORD_STOP_ENDED = 1,       /* the whole tree is gone */
+	PRR_RECORD_STOP_STORE_FILE = 2,  /* save a file, then prr_record_file_stored */
+	PRR_RECORD_STOP_INTERRUPTED = 3, /* a signal reached the supervisor */
+	PRR_RECORD_STOP_WARNING = 4      /* tell the user `text`; go on */
+};
+
+/* Why the C loop came back. Strings are borrowed until the next run. */
+struct prr_record_stop {
+	uint32_t kind;        /* enum prr_record_stop_kind */
+	int32_t status;       /* ENDED: wait status of the recorded program itself */
+	const char *path;     /* STORE_FILE: opens the very file, e.g. /proc/PID/fd/N */
+	const char *name;     /* STORE_FILE: how the tracee names it */
+	uint64_t dev, ino, size, mtime_ns, ctime_ns; /* STORE_FILE: its identity */
+	bool cacheable;       /* STORE_FILE: false for shared mappings: always copy */
+	const char *text;     /* WARNING */
+};
+
+/* Spawns the program, stopped at its exec. Pins the calling thread and the
+ * tracees to options->cpu until _destroy. The writer is borrowed. */
+PRR_API PRR_MUST_USE enum prr_status prr_record_create(
+	const struct prr_record_options *options, struct prr_trace_writer *writer,
+	struct prr_record **ret, struct prr_error *err);
+/* Kills every tracee that is left, waits for them, unpins. */
+PRR_API void prr_record_destroy(struct prr_record *session);
+/* Runs until a decision is needed. */
+PRR_API PRR_MUST_USE enum prr_status prr_record_run(struct prr_record *session,
+	struct prr_record_stop *stop, struct prr_error *err);
+/* Answers STORE_FILE. `content` is an open descriptor of the stored copy
+ * (borrowed during the call): executable code in it is searched for
+ * instructions that must be patched. */
+PRR_API PRR_MUST_USE enum prr_status prr_record_file_stored(struct prr_record *session,
+	uint32_t store_id, int content, struct prr_error *err);
+/* Sends `signo` to every tracee's process; used to end a recording. */
+PRR_API void prr_record_signal_all(struct prr_record *session, int signo);
+
+/* ------------------------------------------------------------------ replay */
+
+struct prr_replay;
+
+struct prr_replay_options {
+	const char *trace_dir;
+	int32_t cpu;
+	bool check_memory;      /* compare page hashes where the trace has them */
+	int32_t stdout_fd;      /* echo of the recording's stdout; -1 none */
+	int32_t stderr_fd;
+};
+
+enum prr_replay_stop_kind {
+	PRR_REPLAY_STOP_ENDED = 1,      /* all events of the trace are replayed */
+	PRR_REPLAY_STOP_TRUNCATED = 2,  /* the trace ends early: see the reader's reason */
+	PRR_REPLAY_STOP_INTERRUPTED = 3
+};
+
+struct prr_replay_stop {
+	uint32_t kind;
+	int32_t status;       /* ENDED: wait status of the recorded program itself */
+	uint64_t event;       /* EventIndex last replayed */
+};
+
+/* The reader is borrowed and must stand before the first event. */
+PRR_API PRR_MUST_USE enum prr_status prr_replay_create(
+	const struct prr_replay_options *options, struct prr_trace_reader *reader,
+	struct prr_replay **ret, struct prr_error *err);
+PRR_API void prr_replay_destroy(struct prr_replay *session);
+/* Replays until the trace's end. PRR_ERR_DIVERGENCE: err says task, event,
+ * expected and actual; prr_replay_event gives the event. */
+PRR_API PRR_MUST_USE enum prr_status prr_replay_run(struct prr_replay *session,
+	struct prr_replay_stop *stop, struct prr_error *err);
+/* EventIndex of the event being replayed, or last replayed. */
+PRR_API uint64_t prr_replay_event(const struct prr_replay *session);
+
+/* The core with the fewest runnable processes among those this process may use
+ * (PITFALLS A10). -1 when the affinity mask cannot be read. */
+PRR_API int32_t prr_choose_cpu(void);
+
+#endif

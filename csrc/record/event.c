@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Building events: a thin layer over the trace writer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
+	enum prr_event_kind kind, enum prr_origin origin, const struct prr_regs *regs)
+{
+	struct prr_event head = {
+		.kind = (uint16_t)kind,
+		.arch = PRR_ARCH_X86_64,
+		.origin = (uint8_t)origin,
+		.task = t->uid,
+		.as_uid = t->as ? t->as->uid : 0,
+		.regs = *regs,
+	};
+
+	s->last_event_ns = prr_record_now();
+	head.time_ns = s->last_event_ns - s->start_ns;
+	prr_trace_writer_begin(s->writer, &head);
+}
+
+enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t,
+	uint64_t addr, uint64_t len, struct prr_error *err)
+{
+	while (len > 0) {
+		size_t chunk = len < s->buffer_size ? (size_t)len : s->buffer_size;
+		size_t got = prr_mem_read_some(t->uid.tid, prr_remote(addr), s->buffer, chunk);
+
+		if (got)
+			PRR_TRY(prr_trace_writer_output(s->writer, t->as->uid, addr, s->buffer,
+				got, err));
+		if (got < chunk)
+			break; /* what is not mapped was not written either */
+		addr += got;
+		len -= got;
+	}
+	return PRR_OK;
+}
+
+/* Fields that replay must understand are marked required. */
+static bool is_required(uint16_t tag)
+{
+	return tag != PRR_FIELD_SIGINFO && tag != PRR_FIELD_TEXT && tag != PRR_FIELD_ARGV &&
+		tag != PRR_FIELD_PAGE_HASHES;
+}
+
+enum prr_status prr_event_field(struct prr_record *s, uint16_t tag, const void *data,
+	size_t len, struct prr_error *err)
+{
+	return prr_trace_writer_field(s->writer, tag, is_required(tag), data, len, err);
+}
+
+enum prr_status prr_event_syscall_field(struct prr_record *s, struct prr_record_task *t,
+	int64_t result, uint32_t flags, struct prr_error *err)
+{
+	struct prr_field_syscall field = {
+		.result = result,
+		.nr = (int32_t)t->nr,
+		.flags = flags,
+	};
+
+	return prr_event_field(s, PRR_FIELD_SYSCALL, &field, sizeof(field), err);
+}
+
+enum prr_status prr_event_mapping(struct prr_record *s,
+	const struct prr_field_mapping *mapping, const char *path, struct prr_error *err)
+{
+	size_t path_len = strlen(path);
+	uint8_t *bytes = malloc(sizeof(*mapping) + path_len);
+
+	if (!bytes)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	memcpy(bytes, mapping, sizeof(*mapping));
+	memcpy(bytes + sizeof(*mapping), path, path_len);
+	enum prr_status status = prr_event_field(s, PRR_FIELD_MAPPING, bytes,
+		sizeof(*mapping) + path_len, err);
+
+	free(bytes);
+	return status;
+}
+
+enum prr_status prr_event_regs_after(struct prr_record *s, struct prr_record_task *t,
+	bool xstate, struct prr_error *err)
+{
+	PRR_TRY(prr_event_field(s, PRR_FIELD_REGS_AFTER, &t->regs, sizeof(t->regs), err));
+	if (!xstate)
+		return PRR_OK;
+	size_t len;
+
+	if (!prr_ptrace_get_xstate(t->uid.tid, s->xstate, sizeof(s->xstate), &len))
+		return PRR_OK; /* dying: its EXIT event follows */
+	return prr_event_field(s, PRR_FIELD_XSTATE_AFTER, s->xstate, len, err);
+}
+
+enum prr_status prr_event_commit(struct prr_record *s, struct prr_error *err)
+{
+	return prr_trace_writer_commit(s->writer, NULL, err);
+}
+
+enum prr_status prr_event_note(struct prr_record *s, struct prr_record_task *t,
+	const char *text, struct prr_error *err)
+{
+	prr_event_begin(s, t, PRR_EVENT_NOTE, PRR_ORIGIN_POLICY, &t->regs);
+	PRR_TRY(prr_event_field(s, PRR_FIELD_TEXT, text, strlen(text), err));
+	return prr_event_commit(s, err);
+}

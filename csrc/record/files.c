@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Contents behind mappings: which store entry holds a mapped file, and the
+ * patches of instructions in its code.
+ *
+ * A private mapping's file is stored once per identity (dev, ino, size, mtime,
+ * ctime). File timestamps may be as coarse as a jiffy, so that two different
+ * contents can carry one identity when the file changed a moment ago: such
+ * files are stored anew each time. A shared mapping's object is stored when it
+ * is mapped while nobody has it mapped: from then on replay keeps it right. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+
+#define RACY_NS 2000000000ull
+
+static uint64_t in_ns(struct timespec ts)
+{
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+static bool is_racy(const struct stat *st)
+{
+	struct timespec now;
+
+	syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+	return in_ns(st->st_ctim) + RACY_NS > in_ns(now);
+}
+
+static bool mapped_shared(struct prr_record *s, uint64_t dev, uint64_t ino)
+{
+	for (struct prr_record_task *t = s->tasks; t; t = t->next) {
+		if (!t->as || t->as->mappings.shared_count == 0)
+			continue;
+		for (size_t i = 0; i < t->as->mappings.count; i++) {
+			const struct prr_field_mapping *m = &t->as->mappings.items[i];
+
+			if (m->kind == PRR_MAPPING_FILE_SHARED && m->dev == dev && m->ino == ino)
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct prr_stored_file *lookup(struct prr_record *s, const struct stat *st, bool shared,
+	bool reusable)
+{
+	for (size_t i = s->file_count; i-- > 0;) {
+		struct prr_stored_file *f = &s->files[i];
+
+		if (f->dev != st->st_dev || f->ino != st->st_ino || f->shared != shared)
+			continue;
+		if (!f->fresh && !reusable)
+			continue;
+		if (shared || (f->size == (uint64_t)st->st_size && f->mtime_ns == in_ns(st->st_mtim) && f->ctime_ns == in_ns(st->st_ctim)))
+			return f;
+	}
+	return NULL;
+}
+
+static enum prr_status ask(struct prr_record *s, const char *path, const char *name,
+	const struct stat *st, bool shared, struct prr_error *err)
+{
+	free(s->stop_path);
+	free(s->stop_name);
+	s->stop_path = strdup(path);
+	s->stop_name = strdup(name);
+	if (!s->stop_path || !s->stop_name)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	s->stop = (struct prr_record_stop){
+		.kind = PRR_RECORD_STOP_STORE_FILE,
+		.path = s->stop_path,
+		.name = s->stop_name,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = in_ns(st->st_mtim),
+		.ctime_ns = in_ns(st->st_ctim),
+		.cacheable = !shared && !is_racy(st),
+	};
+	s->stop_shared = shared;
+	s->stop_wanted = true;
+	return PRR_OK;
+}
+
+enum prr_status prr_record_need_file(struct prr_record *s, const char *path, const char *name,
+	bool shared, struct prr_field_mapping *mapping, struct prr_stored_file **file,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return prr_fail_errno(err, "cannot save the mapped file %s (%s)", name, path);
+	bool reusable = shared ? mapped_shared(s, st.st_dev, st.st_ino) : !is_racy(&st);
+	struct prr_stored_file *found = lookup(s, &st, shared, reusable);
+
+	if (!found) {
+		*handled = PRR_HANDLED_STOP;
+		return ask(s, path, name, &st, shared, err);
+	}
+	mapping->dev = st.st_dev;
+	mapping->ino = st.st_ino;
+	mapping->object_size = (uint64_t)st.st_size;
+	mapping->store_id = found->store_id;
+	*file = found;
+	return PRR_OK;
+}
+
+enum prr_status prr_record_file_stored(struct prr_record *s, uint32_t store_id, int content,
+	struct prr_error *err)
+{
+	const struct prr_record_stop *stop = &s->stop;
+
+	if (s->file_count == s->file_capacity) {
+		size_t capacity = s->file_capacity ? 2 * s->file_capacity : 64;
+		struct prr_stored_file *grown = reallocarray(s->files, capacity, sizeof(*grown));
+
+		if (!grown)
+			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+		s->files = grown;
+		s->file_capacity = capacity;
+	}
+	struct prr_stored_file *f = &s->files[s->file_count];
+
+	memset(f, 0, sizeof(*f));
+	f->dev = stop->dev;
+	f->ino = stop->ino;
+	f->size = stop->size;
+	f->mtime_ns = stop->mtime_ns;
+	f->ctime_ns = stop->ctime_ns;
+	f->store_id = store_id;
+	f->shared = s->stop_shared;
+	f->fresh = true;
+	if (!f->shared)
+		PRR_TRY(prr_insn_scan(content, &f->sites, err));
+	s->file_count++;
+	return PRR_OK;
+}
+
+/* ----------------------------------------------------------------- patches */
+
+const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches,
+	uint64_t addr)
+{
+	for (size_t i = 0; i < patches->count; i++)
+		if (patches->items[i].addr == addr)
+			return &patches->items[i];
+	return NULL;
+}
+
+enum prr_status prr_patches_copy(struct prr_patch_list *to, const struct prr_patch_list *from,
+	struct prr_error *err)
+{
+	memset(to, 0, sizeof(*to));
+	if (from->count == 0)
+		return PRR_OK;
+	to->items = malloc(from->count * sizeof(*to->items));
+	if (!to->items)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	memcpy(to->items, from->items, from->count * sizeof(*to->items));
+	to->count = to->capacity = from->count;
+	return PRR_OK;
+}
+
+void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t len)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < patches->count; i++)
+		if (patches->items[i].addr < start || patches->items[i].addr >= start + len)
+			patches->items[kept++] = patches->items[i];
+	patches->count = kept;
+}
+
+static enum prr_status add_patch(struct prr_patch_list *patches,
+	const struct prr_field_patch *patch, struct prr_error *err)
+{
+	if (patches->count == patches->capacity) {
+		size_t capacity = patches->capacity ? 2 * patches->capacity : 64;
+		struct prr_field_patch *grown =
+			reallocarray(patches->items, capacity, sizeof(*grown));
+
+		if (!grown)
+			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+		patches->items = grown;
+		patches->capacity = capacity;
+	}
+	patches->items[patches->count++] = *patch;
+	return PRR_OK;
+}
+
+enum prr_status prr_record_patch(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_field_mapping *mapping, const struct prr_stored_file *file,
+	struct prr_error *err)
+{
+	for (size_t i = 0; i < file->sites.count; i++) {
+		const struct prr_insn_site *site = &file->sites.items[i];
+		struct prr_field_patch patch = {
+			.length = site->length,
+			.instruction = site->instruction,
+			.patched = { 0x0f, 0x0b },
+		};
+
+		if (site->file_offset < mapping->offset ||
+			site->file_offset + site->length > mapping->offset + mapping->len)
+			continue;
+		patch.addr = mapping->start + (site->file_offset - mapping->offset);
+		if (prr_patch_find(&t->as->patches, patch.addr) || site->length > 8 ||
+			!prr_mem_read(t->uid.tid, prr_remote(patch.addr), patch.original,
+				site->length))
+			continue;
+		memcpy(patch.patched + 2, patch.original + 2, sizeof(patch.patched) - 2);
+		if (!prr_mem_poke(t->uid.tid, prr_remote(patch.addr), patch.patched,
+			    patch.length))
+			continue;
+		PRR_TRY(add_patch(&t->as->patches, &patch, err));
+		PRR_TRY(prr_event_field(s, PRR_FIELD_PATCH, &patch, sizeof(patch), err));
+	}
+	return PRR_OK;
+}

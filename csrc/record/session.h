@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The recording side's private structures.
+ *
+ * Concept. Tasks are serialised: at most one, `current`, runs tracee code. All
+ * others are either stopped where the program would go on (PRR_TASK_READY), or
+ * asleep inside a syscall (PRR_TASK_IN_SYSCALL), or job-control stopped, or on
+ * their way out. A task runs user code from one event to the next; whatever the
+ * kernel then tells it or writes to it becomes an event, appended before any
+ * other task runs. So the order of events is the order of everything.
+ *
+ * Invariants
+ *  - A READY task's `regs` are what it will run with; `regs_dirty` says that
+ *    the kernel does not have them yet.
+ *  - A task in state IN_SYSCALL whose BLOCKED event is written
+ *    (`blocked_recorded`) can only come back by a SYSCALL_EXIT event or EXIT.
+ *  - No other task's event is appended between a task's event and its outputs. */
+#ifndef PRR_RECORD_SESSION_H
+#define PRR_RECORD_SESSION_H
+
+#include <signal.h>
+#include <sched.h>
+
+#include "../shared/error.h"
+#include "../shared/insn.h"
+#include "../shared/layout.h"
+#include "../shared/mappings.h"
+#include "../shared/mem.h"
+#include "../shared/outputs.h"
+#include "../shared/ptrace.h"
+#include "../shared/regs.h"
+
+#define PRR_SIGNAL_COUNT 65
+/* XSAVE areas known today are below 12 KiB (AMX tiles included). */
+#define PRR_XSTATE_MAX 16384
+
+struct prr_patch_list { /* ud2 patches of an AddressSpace, sorted by addr */
+	struct prr_field_patch *items; /* owned */
+	size_t count, capacity;
+};
+
+struct prr_address_space {
+	uint32_t uid;
+	unsigned task_count; /* tasks that use it; freed at zero */
+	struct prr_mappings mappings;
+	struct prr_patch_list patches;
+	uint64_t brk;        /* current end of the heap as the program knows it */
+};
+
+struct prr_sighand { /* signal dispositions, shared by CLONE_SIGHAND */
+	unsigned ref_count;
+	struct prr_kernel_sigaction {
+		uint64_t handler, flags, restorer, mask;
+	} actions[PRR_SIGNAL_COUNT];
+};
+
+struct prr_group { /* ThreadGroup */
+	unsigned ref_count;         /* tasks that point here, dead leader included */
+	uint32_t leader_serial;
+	pid_t tgid;
+	unsigned task_count;        /* live tasks */
+	struct prr_record_task *zombie_leader; /* dead, not yet reported by wait */
+	int32_t exit_status;
+	bool dying;                 /* exit_group or fatal signal seen */
+};
+
+enum prr_task_state {
+	PRR_TASK_READY,      /* ptrace-stopped; may run */
+	PRR_TASK_RUNNING,    /* resumed in user code: the current one */
+	PRR_TASK_IN_SYSCALL, /* resumed inside a syscall */
+	PRR_TASK_STOPPED,    /* job-control stop, listening */
+	PRR_TASK_EXITING_SOON, /* resumed into exit or exit_group, or by a fatal signal */
+	PRR_TASK_EXITING     /* past PTRACE_EVENT_EXIT */
+};
+
+struct prr_held_signal {
+	siginfo_t info;
+};
+
+struct prr_stored_file { /* identity -> store entry, for mappings */
+	uint64_t dev, ino, size, mtime_ns, ctime_ns;
+	uint32_t store_id;
+	bool shared; /* stored for a shared mapping: entry by (dev, ino) alone */
+	bool fresh;  /* stored by the last Stop, not used yet */
+	struct prr_insn_sites sites;
+};
+
+struct prr_record_task {
+	struct prr_record_task *next; /* in session->tasks, ring order */
+	struct prr_task_uid uid;
+	pid_t ns_tid;
+	uint32_t parent_serial;
+	struct prr_group *group;
+	struct prr_address_space *as;
+	struct prr_sighand *sighand;
+	enum prr_task_state state;
+	bool has_status; /* a wait status was collected and not yet treated */
+	int status;
+	struct prr_regs regs;
+	bool regs_dirty;
+	int stat_fd; /* /proc/TID/stat, -1 until needed */
+
+	/* The syscall in progress. */
+	struct prr_regs entry_regs;
+	uint64_t args[6];
+	int64_t nr;
+	struct prr_syscall_view view;
+	struct prr_outputs_entry outputs;
+	struct prr_scratch scratch;
+	uint64_t scratch_base, scratch_size; /* this task's area; 0 none */
+	bool scratch_active;
+	bool blocked_recorded;
+	bool no_switch;       /* others must not run before this call's exit */
+	int64_t restart_nr;   /* what restart_syscall goes on with */
+	bool growing_scratch; /* the call in progress is our own mmap for scratch */
+	bool in_vfork;        /* parent asleep until the child execs or ends */
+	bool exec_pending;    /* PTRACE_EVENT_EXEC seen, exit stop outstanding */
+	bool exec_prepared;   /* the new image is claimed and described */
+	pid_t exec_old_tid;
+	char *exec_path;      /* owned; of the exec in progress */
+	char *exec_argv;      /* owned; NUL-separated */
+	size_t exec_argv_len;
+	struct prr_field_mapping new_mapping; /* made by the mmap in progress */
+	struct prr_stored_file *new_file;     /* borrowed; NULL: anonymous */
+	char new_name[4096];
+	struct prr_task_uid new_child_uid; /* serial 0: none */
+	bool stripped_untraced;
+	uint64_t clone_flags, clone_child_tid, clone_parent_tid, clone_stack, clone_tls;
+	uint64_t clone_pidfd;
+
+	/* Signals. */
+	uint64_t sigmask;
+	struct prr_held_signal *held; /* owned; taken off the kernel, not yet delivered */
+	size_t held_count, held_capacity;
+	uint64_t altstack_sp, altstack_size;
+	uint32_t altstack_flags;
+	bool delivery_failed; /* the last handler frame found no stack */
+
+	/* What the kernel writes when the task dies (PITFALLS A9). */
+	uint64_t clear_child_tid;
+	uint64_t robust_list;
+	int32_t exit_code;
+	bool exit_code_known;
+
+	/* Emulated scheduling attributes (PITFALLS A11). */
+	cpu_set_t affinity;
+	int32_t policy, priority, nice;
+	uint32_t tsc_mode; /* PR_TSC_* as the program set it */
+	bool no_new_privs, undumpable;
+};
+
+struct prr_orphan_status { /* a child reported before its parent's clone event */
+	pid_t tid;
+	int status;
+};
+
+struct prr_record {
+	const struct prr_record_options *options;
+	struct prr_trace_writer *writer;
+	/* Resumed into a syscall, asleep, its BLOCKED event not yet written: it is
+	 * written only when another task really runs before it comes back. */
+	struct prr_record_task *pending_blocked;
+	struct prr_record_task *tasks; /* ring in scheduling order; owned */
+	size_t task_count;
+	struct prr_record_task *current;
+	uint32_t next_serial, next_as_uid;
+	uint64_t start_ns, slice_start_ns, last_event_ns, last_hash_ns; /* CLOCK_MONOTONIC */
+	cpu_set_t old_affinity, program_affinity;
+	bool may_real_time; /* the program could have raised its priority */
+	bool started;       /* the program's first exec is recorded */
+	pid_t root_tid;
+	int32_t root_status;
+	bool root_status_known;
+	int exec_error_fd;  /* the spawned child's errno when exec fails */
+	struct prr_orphan_status *orphans; /* owned */
+	size_t orphan_count, orphan_capacity;
+	struct prr_stored_file *files; /* owned */
+	size_t file_count, file_capacity;
+	/* The Stop being asked for; strings owned. */
+	struct prr_record_stop stop;
+	bool stop_wanted;
+	bool stop_shared;   /* STORE_FILE: for a shared mapping */
+	char *stop_path, *stop_name, *stop_text;
+	uint8_t *buffer; /* owned; for copying outputs */
+	size_t buffer_size;
+	uint8_t xstate[PRR_XSTATE_MAX];
+};
+
+/* session.c */
+struct prr_record_task *prr_record_find(struct prr_record *s, pid_t tid);
+struct prr_record_task *prr_record_find_serial(struct prr_record *s, uint32_t serial);
+PRR_MUST_USE enum prr_status prr_record_new_task(struct prr_record *s, pid_t tid,
+	struct prr_record_task **ret, struct prr_error *err);
+void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t);
+uint64_t prr_record_now(void);
+PRR_MUST_USE enum prr_status prr_record_want_warning(struct prr_record *s, char *text,
+	struct prr_error *err);
+void prr_address_space_unuse(struct prr_address_space *as);
+void prr_sighand_unuse(struct prr_sighand *sighand);
+
+/* wait.c: resuming and collecting stops */
+PRR_MUST_USE enum prr_status prr_record_collect(struct prr_record *s, bool block,
+	struct prr_error *err);
+/* Waits for this task's next stop. *stopped is false when a signal to the
+ * supervisor interrupted the wait. */
+PRR_MUST_USE enum prr_status prr_record_wait_task(struct prr_record *s,
+	struct prr_record_task *t, bool *stopped, struct prr_error *err);
+bool prr_record_take_orphan(struct prr_record *s, pid_t tid, int *status);
+bool prr_record_resume(struct prr_record_task *t, enum prr_resume how, int signo);
+/* Is a task that was resumed into a syscall asleep? Fills t->status when it
+ * stopped instead. */
+PRR_MUST_USE enum prr_status prr_record_is_asleep(struct prr_record *s,
+	struct prr_record_task *t, bool *asleep, struct prr_error *err);
+/* Has an exec by a sibling taken the dead leader t's tid? */
+bool prr_record_exec_took(struct prr_record *s, struct prr_record_task *t);
+char prr_proc_state(struct prr_record_task *t);
+
+/* schedule.c */
+PRR_MUST_USE enum prr_status prr_record_pick(struct prr_record *s, struct prr_error *err);
+void prr_record_after_event(struct prr_record *s, bool yield);
+
+/* event.c: writing events */
+void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
+	enum prr_event_kind kind, enum prr_origin origin, const struct prr_regs *regs);
+PRR_MUST_USE enum prr_status prr_event_memory(struct prr_record *s,
+	struct prr_record_task *t, uint64_t addr, uint64_t len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_field(struct prr_record *s, uint16_t tag,
+	const void *data, size_t len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_syscall_field(struct prr_record *s,
+	struct prr_record_task *t, int64_t result, uint32_t flags, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_mapping(struct prr_record *s,
+	const struct prr_field_mapping *mapping, const char *path, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_regs_after(struct prr_record *s,
+	struct prr_record_task *t, bool xstate, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_commit(struct prr_record *s, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_note(struct prr_record *s,
+	struct prr_record_task *t, const char *text, struct prr_error *err);
+
+/* syscall.c */
+PRR_MUST_USE enum prr_status prr_record_entry(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_exit(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+/* Answers the syscall at whose seccomp stop t stands with `result`, not running
+ * it; appends the event. */
+PRR_MUST_USE enum prr_status prr_record_answer(struct prr_record *s,
+	struct prr_record_task *t, int64_t result, const void *output, uint64_t output_addr,
+	size_t output_len, struct prr_error *err);
+/* The call at t's entry stop is not run: rax gets `result`. */
+void prr_record_skip(struct prr_record *s, struct prr_record_task *t, int64_t result);
+PRR_MUST_USE enum prr_status prr_record_blocked(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+
+/* What a handler says about the call it saw. */
+enum prr_handled {
+	PRR_HANDLED_NORMAL, /* go on by the row's data */
+	PRR_HANDLED_DONE,   /* the event is written, the call is finished */
+	PRR_HANDLED_STOP    /* a Stop is wanted; come back to the same place */
+};
+/* Entry and exit handlers by record_handler (dispatch tables in handlers.c). */
+typedef enum prr_status (*prr_record_handler_fn)(struct prr_record *s,
+	struct prr_record_task *t, enum prr_handled *handled, struct prr_error *err);
+struct prr_record_handlers {
+	prr_record_handler_fn entry; /* before the call runs */
+	/* At the exit stop before the event begins: asks for what it needs. Must be
+	 * repeatable: it is called again after a Stop. */
+	prr_record_handler_fn prepare;
+	/* After the outputs were appended to the begun event; may add fields and
+	 * change the model. t->regs.rax holds the result. */
+	prr_record_handler_fn exit;
+};
+struct prr_record_handlers prr_record_handlers(unsigned record_handler);
+
+/* mm.c */
+enum prr_status prr_record_mmap_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_mmap_prepare(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_mmap_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_munmap_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_munmap_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_mremap_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_mprotect_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_brk_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_shmat_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_shmdt_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+
+/* files.c: contents behind mappings */
+/* Finds the store entry of the file at `path`; sets *handled to STOP and asks
+ * for it when it is not stored yet. */
+PRR_MUST_USE enum prr_status prr_record_need_file(struct prr_record *s, const char *path,
+	const char *name, bool shared, struct prr_field_mapping *mapping,
+	struct prr_stored_file **file, enum prr_handled *handled, struct prr_error *err);
+/* Patches the sites of `file` inside the mapping; appends PATCH fields. */
+PRR_MUST_USE enum prr_status prr_record_patch(struct prr_record *s,
+	struct prr_record_task *t, const struct prr_field_mapping *mapping,
+	const struct prr_stored_file *file, struct prr_error *err);
+const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches,
+	uint64_t addr);
+PRR_MUST_USE enum prr_status prr_patches_copy(struct prr_patch_list *to,
+	const struct prr_patch_list *from, struct prr_error *err);
+void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t len);
+
+/* process.c */
+enum prr_status prr_record_clone_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_clone_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_exit_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_clone_event(struct prr_record *s,
+	struct prr_record_task *t, int event, struct prr_error *err);
+
+/* Appends the NEW_TASK field of the task that t just created. */
+PRR_MUST_USE enum prr_status prr_record_new_task_field(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+
+/* death.c */
+PRR_MUST_USE enum prr_status prr_record_exit_event(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_died(struct prr_record *s,
+	struct prr_record_task *t, int status, struct prr_error *err);
+
+/* exec.c */
+enum prr_status prr_record_exec_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_exec_event(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+enum prr_status prr_record_exec_prepare(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+
+/* signal.c */
+PRR_MUST_USE enum prr_status prr_record_signal(struct prr_record *s,
+	struct prr_record_task *t, int signo, struct prr_error *err);
+/* t stands at a seccomp stop and has held signals: delivers them before the
+ * syscall. *delivered is false when none could be. */
+PRR_MUST_USE enum prr_status prr_record_deliver_at_entry(struct prr_record *s,
+	struct prr_record_task *t, bool *delivered, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_hold(struct prr_record_task *t,
+	const siginfo_t *info, struct prr_error *err);
+enum prr_status prr_record_sigaction_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_sigmask_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_sigaltstack_exit(struct prr_record *s,
+	struct prr_record_task *t, enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_restore_after_trap(struct prr_record *s,
+	struct prr_record_task *t, int signo, struct prr_error *err);
+
+/* instruction.c: rdtsc, cpuid, ... trapped as signals */
+PRR_MUST_USE enum prr_status prr_record_instruction(struct prr_record *s,
+	struct prr_record_task *t, int signo, const siginfo_t *info, bool *handled,
+	struct prr_error *err);
+
+/* emulate.c: answered, never run */
+enum prr_status prr_record_emulate_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+
+#endif

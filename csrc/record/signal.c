@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Signals.
+ *
+ * A signal-delivery-stop finds the task in one of these places:
+ *  - where its last event left it, no instruction since (registers equal): the
+ *    signal is delivered here and now;
+ *  - at an instruction that faults: delivered here, replay faults again;
+ *  - anywhere else in user code: the signal is held back and delivered before
+ *    the next syscall, by backing up to before its instruction (PITFALLS A3).
+ *
+ * Delivery: PTRACE_SINGLESTEP with the signal makes the kernel build the frame
+ * and stop before the handler's first instruction. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../shared/inject.h"
+#include "session.h"
+
+#define SIG_BIT(signo) (1ull << ((signo) - 1))
+#define HANDLER_DEFAULT 0
+#define HANDLER_IGNORE 1
+#define FLAG_RESETHAND 0x80000000ull
+#define FLAG_ONSTACK 0x08000000ull
+/* Below the interrupted stack pointer, the ABI's red zone stays untouched. */
+#define RED_ZONE 128
+/* More than any rt_sigframe with its XSAVE area. */
+#define FRAME_MAX (PRR_XSTATE_MAX + 4096)
+
+static bool is_ignored_by_default(int signo)
+{
+	return signo == SIGCHLD || signo == SIGURG || signo == SIGWINCH || signo == SIGCONT;
+}
+
+static bool is_stop(int signo)
+{
+	return signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
+}
+
+static bool is_fault(int signo, const siginfo_t *info)
+{
+	bool synchronous = signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE ||
+		signo == SIGILL || signo == SIGTRAP;
+
+	return synchronous && info->si_code > 0;
+}
+
+static enum prr_signal_effect effect_of(const struct prr_record_task *t, int signo)
+{
+	uint64_t handler = t->sighand->actions[signo].handler;
+
+	if (signo == SIGKILL)
+		return PRR_SIGNAL_FATAL;
+	if (signo == SIGSTOP)
+		return PRR_SIGNAL_STOPPED;
+	if (handler == HANDLER_IGNORE)
+		return PRR_SIGNAL_IGNORED;
+	if (handler != HANDLER_DEFAULT)
+		return PRR_SIGNAL_HANDLER;
+	if (is_ignored_by_default(signo))
+		return PRR_SIGNAL_IGNORED;
+	return is_stop(signo) ? PRR_SIGNAL_STOPPED : PRR_SIGNAL_FATAL;
+}
+
+/* ------------------------------------------------------------- held signals */
+
+enum prr_status prr_record_hold(struct prr_record_task *t, const siginfo_t *info,
+	struct prr_error *err)
+{
+	if (t->held_count == t->held_capacity) {
+		size_t capacity = t->held_capacity ? 2 * t->held_capacity : 4;
+		struct prr_held_signal *grown = reallocarray(t->held, capacity, sizeof(*grown));
+
+		if (!grown)
+			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+		t->held = grown;
+		t->held_capacity = capacity;
+	}
+	t->held[t->held_count++].info = *info;
+	return PRR_OK;
+}
+
+static siginfo_t take_held(struct prr_record_task *t)
+{
+	siginfo_t info = t->held[0].info;
+
+	memmove(&t->held[0], &t->held[1], (t->held_count - 1) * sizeof(*t->held));
+	t->held_count--;
+	return info;
+}
+
+/* Gives a held signal that is blocked by now back to the kernel's queue, where
+ * sigpending, signalfd and sigtimedwait see it. */
+static enum prr_status requeue(struct prr_record_task *t, const siginfo_t *info,
+	struct prr_error *err)
+{
+	uint64_t args[6] = { (uint64_t)t->group->tgid, (uint64_t)t->uid.tid,
+		(uint64_t)info->si_signo, PRR_DATA_ADDR };
+	int64_t result;
+
+	if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), info, sizeof(*info)))
+		return prr_fail(err, PRR_ERR_TRACEE_GONE, 0, NULL,
+			"task %d lost its memory", t->uid.tid);
+	return prr_inject_one(t->uid.tid, SYS_rt_tgsigqueueinfo, args, &result, err);
+}
+
+/* ---------------------------------------------------------------- the event */
+
+static bool on_altstack(const struct prr_record_task *t, uint64_t sp)
+{
+	return t->altstack_size && sp > t->altstack_sp &&
+		sp - t->altstack_sp <= t->altstack_size;
+}
+
+/* End of the memory that the frame may cover; it starts at the new rsp. */
+static uint64_t frame_end(const struct prr_record_task *t, uint64_t old_sp, uint64_t new_sp,
+	int signo)
+{
+	uint64_t end = old_sp;
+
+	(void)signo;
+	if (!on_altstack(t, old_sp) && on_altstack(t, new_sp))
+		end = t->altstack_sp + t->altstack_size;
+	if (end < new_sp || end - new_sp > FRAME_MAX + RED_ZONE)
+		end = new_sp + FRAME_MAX;
+	return end;
+}
+
+static enum prr_status append_signal(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_regs *before, const siginfo_t *info, enum prr_signal_place place,
+	enum prr_signal_effect effect, struct prr_error *err)
+{
+	struct prr_field_signal field = {
+		.signo = info->si_signo,
+		.place = place,
+		.effect = effect,
+		.altstack_flags = t->altstack_flags,
+		.mask = t->sigmask,
+		.altstack_sp = t->altstack_sp,
+		.altstack_size = t->altstack_size,
+	};
+
+	prr_event_begin(s, t, PRR_EVENT_SIGNAL, PRR_ORIGIN_KERNEL, before);
+	PRR_TRY(prr_event_field(s, PRR_FIELD_SIGNAL, &field, sizeof(field), err));
+	PRR_TRY(prr_event_field(s, PRR_FIELD_SIGINFO, info, 128, err));
+	if (effect == PRR_SIGNAL_HANDLER) {
+		uint64_t sp = t->regs.rsp;
+		uint64_t end = frame_end(t, before->rsp, sp, info->si_signo);
+
+		PRR_TRY(prr_event_memory(s, t, sp, end - sp, err));
+		PRR_TRY(prr_event_regs_after(s, t, true, err));
+	}
+	return prr_event_commit(s, err);
+}
+
+/* The kernel changes the disposition of a one-shot handler itself. */
+static void after_delivery(struct prr_record_task *t, int signo)
+{
+	struct prr_kernel_sigaction *action = &t->sighand->actions[signo];
+
+	if (action->flags & FLAG_RESETHAND)
+		action->handler = HANDLER_DEFAULT;
+	prr_ptrace_get_sigmask(t->uid.tid, &t->sigmask);
+}
+
+static bool is_step_stop(int status)
+{
+	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP &&
+		prr_status_event(status) == 0;
+}
+
+/* Steps into the handler. t stands at a signal-delivery-stop whose siginfo is
+ * *info. */
+static enum prr_status enter_handler(struct prr_record *s, struct prr_record_task *t,
+	const siginfo_t *info, enum prr_signal_place place, struct prr_error *err)
+{
+	struct prr_regs before = t->regs;
+	bool stopped;
+
+	prr_record_resume(t, PRR_RESUME_STEP, info->si_signo);
+	do
+		PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
+	while (!stopped);
+	if (!is_step_stop(t->status)) {
+		/* No room for the frame: SIGSEGV follows; or killed meanwhile. */
+		t->delivery_failed = true;
+		t->state = PRR_TASK_RUNNING;
+		return PRR_OK; /* t->has_status is set: treated next */
+	}
+	t->has_status = false;
+	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
+		return PRR_OK;
+	after_delivery(t, info->si_signo);
+	t->state = PRR_TASK_READY;
+	return append_signal(s, t, &before, info, place, PRR_SIGNAL_HANDLER, err);
+}
+
+/* Delivers *info, whose signal-delivery-stop t stands at. */
+static enum prr_status deliver(struct prr_record *s, struct prr_record_task *t,
+	const siginfo_t *info, enum prr_signal_place place, struct prr_error *err)
+{
+	int signo = info->si_signo;
+
+	switch (effect_of(t, signo)) {
+	case PRR_SIGNAL_HANDLER:
+		return enter_handler(s, t, info, place, err);
+	case PRR_SIGNAL_FATAL:
+		PRR_TRY(append_signal(s, t, &t->regs, info, place, PRR_SIGNAL_FATAL, err));
+		t->group->dying = true;
+		t->state = PRR_TASK_EXITING_SOON;
+		prr_record_resume(t, PRR_RESUME_CONT, signo);
+		return PRR_OK;
+	case PRR_SIGNAL_STOPPED:
+		t->state = PRR_TASK_RUNNING;
+		prr_record_resume(t, PRR_RESUME_CONT, signo);
+		return PRR_OK;
+	case PRR_SIGNAL_IGNORED:
+		break;
+	}
+	t->state = PRR_TASK_READY;
+	return PRR_OK;
+}
+
+static enum prr_status deliver_held(struct prr_record *s, struct prr_record_task *t,
+	struct prr_error *err);
+
+/* -------------------------------------------------------------- stops arrive */
+
+static bool same_place(const struct prr_regs *a, const struct prr_regs *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+enum prr_status prr_record_signal(struct prr_record *s, struct prr_record_task *t, int signo,
+	struct prr_error *err)
+{
+	struct prr_regs last = t->regs;
+	siginfo_t info;
+	bool handled = false;
+
+	if (!prr_ptrace_get_siginfo(t->uid.tid, &info) ||
+		!prr_ptrace_get_regs(t->uid.tid, &t->regs))
+		return PRR_OK; /* killed: its exit is reported next */
+	t->regs_dirty = false;
+	if (t->delivery_failed) { /* frame did not fit: force_sig(SIGSEGV) */
+		t->delivery_failed = false;
+		t->sighand->actions[SIGSEGV].handler = HANDLER_DEFAULT;
+		return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
+	}
+	if (is_fault(signo, &info)) {
+		PRR_TRY(prr_record_instruction(s, t, signo, &info, &handled, err));
+		if (handled)
+			return t->held_count ? deliver_held(s, t, err) : PRR_OK;
+		return deliver(s, t, &info, PRR_SIGNAL_AT_FAULT, err);
+	}
+	if (same_place(&last, &t->regs))
+		return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
+	if (effect_of(t, signo) != PRR_SIGNAL_IGNORED)
+		PRR_TRY(prr_record_hold(t, &info, err));
+	t->state = PRR_TASK_RUNNING;
+	prr_record_resume(t, PRR_RESUME_CONT, 0);
+	return PRR_OK;
+}
+
+/* t stands at a signal-delivery-stop right after an emulated instruction: held
+ * signals take their turn. */
+static enum prr_status deliver_held(struct prr_record *s, struct prr_record_task *t,
+	struct prr_error *err)
+{
+	siginfo_t info = take_held(t);
+
+	/* The registers that the handler returns to are ours: set them first. */
+	if (t->regs_dirty && !prr_ptrace_set_regs(t->uid.tid, &t->regs))
+		return PRR_OK;
+	t->regs_dirty = false;
+	prr_ptrace_set_siginfo(t->uid.tid, &info);
+	return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
+}
+
+/* --------------------------------------------------- before the next syscall */
+
+/* Brings t, at a seccomp stop, to a signal-delivery-stop before its syscall
+ * instruction: a signal of our own carries the held one. */
+static enum prr_status carry(struct prr_record *s, struct prr_record_task *t, int signo,
+	bool *there, struct prr_error *err)
+{
+	bool stopped;
+
+	*there = false;
+	t->regs = t->entry_regs;
+	t->regs.rip -= 2;
+	t->regs.rax = t->entry_regs.orig_rax;
+	t->regs.orig_rax = (uint64_t)-1;
+	t->regs_dirty = true;
+	syscall(SYS_tgkill, t->group->tgid, t->uid.tid, signo);
+	prr_record_resume(t, PRR_RESUME_CONT, 0);
+	t->state = PRR_TASK_RUNNING;
+	do
+		PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
+	while (!stopped);
+	*there = WIFSTOPPED(t->status) && !prr_status_is_syscall(t->status) &&
+		prr_status_event(t->status) == 0;
+	return PRR_OK;
+}
+
+static bool is_carrier(const siginfo_t *info, int signo)
+{
+	return info->si_signo == signo && info->si_code == SI_TKILL && info->si_pid == getpid();
+}
+
+/* Held signals that are blocked go back to the kernel; ignored ones end here. */
+static enum prr_status sort_held(struct prr_record_task *t, bool *any, struct prr_error *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->held_count; i++) {
+		int signo = t->held[i].info.si_signo;
+
+		if (effect_of(t, signo) == PRR_SIGNAL_IGNORED)
+			continue;
+		t->held[kept++] = t->held[i];
+	}
+	t->held_count = kept;
+	*any = kept > 0;
+	(void)err;
+	return PRR_OK;
+}
+
+/* After a handler was entered: what is blocked now goes back to the kernel. */
+static enum prr_status requeue_blocked(struct prr_record_task *t, struct prr_error *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->held_count; i++) {
+		siginfo_t info = t->held[i].info;
+
+		if (t->sigmask & SIG_BIT(info.si_signo))
+			PRR_TRY(requeue(t, &info, err));
+		else
+			t->held[kept++].info = info;
+	}
+	t->held_count = kept;
+	return PRR_OK;
+}
+
+enum prr_status prr_record_deliver_at_entry(struct prr_record *s, struct prr_record_task *t,
+	bool *delivered, struct prr_error *err)
+{
+	siginfo_t arrived, info;
+	bool there;
+
+	PRR_TRY(sort_held(t, delivered, err));
+	if (!*delivered)
+		return PRR_OK;
+	PRR_TRY(carry(s, t, t->held[0].info.si_signo, &there, err));
+	if (!there || !prr_ptrace_get_siginfo(t->uid.tid, &arrived))
+		return PRR_OK; /* killed: has_status is treated next */
+	t->has_status = false;
+	if (!is_carrier(&arrived, t->held[0].info.si_signo))
+		PRR_TRY(prr_record_hold(t, &arrived, err));
+	info = take_held(t);
+	prr_ptrace_set_siginfo(t->uid.tid, &info);
+	/* The event's registers are those of the entry stop that replay reaches. */
+	t->regs = t->entry_regs;
+	PRR_TRY(deliver(s, t, &info, PRR_SIGNAL_AT_ENTRY, err));
+	if (t->state == PRR_TASK_READY && !t->has_status)
+		return requeue_blocked(t, err);
+	return PRR_OK;
+}
+
+/* ------------------------------------------------------------ syscall handlers */
+
+enum prr_status prr_record_sigaction_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	struct prr_kernel_sigaction action;
+
+	(void)s;
+	(void)handled;
+	(void)err;
+	if (t->regs.rax == 0 && t->args[1] && t->args[0] < PRR_SIGNAL_COUNT &&
+		prr_mem_read(t->uid.tid, prr_remote(t->args[1]), &action, sizeof(action)))
+		t->sighand->actions[t->args[0]] = action;
+	return PRR_OK;
+}
+
+enum prr_status prr_record_sigmask_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	(void)s;
+	(void)handled;
+	(void)err;
+	prr_ptrace_get_sigmask(t->uid.tid, &t->sigmask);
+	return PRR_OK;
+}
+
+enum prr_status prr_record_sigaltstack_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	stack_t stack;
+
+	(void)s;
+	(void)handled;
+	(void)err;
+	if (t->regs.rax == 0 && t->args[0] &&
+		prr_mem_read(t->uid.tid, prr_remote(t->args[0]), &stack, sizeof(stack))) {
+		t->altstack_sp = (uint64_t)(uintptr_t)stack.ss_sp;
+		t->altstack_size = stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size;
+		t->altstack_flags = (uint32_t)stack.ss_flags;
+	}
+	return PRR_OK;
+}
+
+enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	(void)handled;
+	prr_ptrace_get_sigmask(t->uid.tid, &t->sigmask);
+	return prr_event_regs_after(s, t, true, err);
+}
+
+/* ------------------------------------------------- our own traps (PITFALLS A2) */
+
+enum prr_status prr_record_restore_after_trap(struct prr_record *s, struct prr_record_task *t,
+	int signo, struct prr_error *err)
+{
+	struct prr_kernel_sigaction *action = &t->sighand->actions[signo];
+	bool blocked = t->sigmask & SIG_BIT(signo);
+	bool ignored = action->handler == HANDLER_IGNORE;
+	uint64_t args[6] = { (uint64_t)signo, PRR_DATA_ADDR, 0, 8 };
+	int64_t result;
+
+	(void)s;
+	if (!blocked && !ignored)
+		return PRR_OK; /* force_sig changed nothing */
+	if (action->handler != HANDLER_DEFAULT) {
+		if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), action,
+			    sizeof(*action)))
+			return PRR_OK;
+		PRR_TRY(prr_inject_one(t->uid.tid, SYS_rt_sigaction, args, &result, err));
+	}
+	if (blocked)
+		prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
+	return PRR_OK;
+}

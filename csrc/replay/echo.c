@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Echo of the recording's stdout and stderr: which descriptors lead there is
+ * followed through dup, fork, exec and close, from the events alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "session.h"
+
+/* ------------------------------------------------------------------- table */
+
+static struct prr_echo_fd *lookup(struct prr_files *files, int32_t fd)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (files->items[i].fd == fd)
+			return &files->items[i];
+	return NULL;
+}
+
+static void forget(struct prr_files *files, int32_t fd)
+{
+	struct prr_echo_fd *item = lookup(files, fd);
+
+	if (item)
+		*item = files->items[--files->count];
+}
+
+static enum prr_status add(struct prr_files *files, int32_t fd, uint8_t stream, bool cloexec,
+	struct prr_error *err)
+{
+	forget(files, fd);
+	if (files->count == files->capacity) {
+		size_t capacity = files->capacity ? 2 * files->capacity : 8;
+		struct prr_echo_fd *grown = reallocarray(files->items, capacity, sizeof(*grown));
+
+		if (!grown)
+			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+		files->items = grown;
+		files->capacity = capacity;
+	}
+	files->items[files->count++] = (struct prr_echo_fd){ fd, stream, cloexec };
+	return PRR_OK;
+}
+
+enum prr_status prr_files_first(struct prr_files **ret, struct prr_error *err)
+{
+	struct prr_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	files->ref_count = 1;
+	*ret = files;
+	PRR_TRY(add(files, 1, 1, false, err));
+	return add(files, 2, 2, false, err);
+}
+
+enum prr_status prr_files_clone(struct prr_files *from, bool share, struct prr_files **ret,
+	struct prr_error *err)
+{
+	if (share) {
+		from->ref_count++;
+		*ret = from;
+		return PRR_OK;
+	}
+	struct prr_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	files->ref_count = 1;
+	*ret = files;
+	for (size_t i = 0; i < from->count; i++)
+		PRR_TRY(add(files, from->items[i].fd, from->items[i].stream,
+			from->items[i].cloexec, err));
+	return PRR_OK;
+}
+
+void prr_files_exec(struct prr_files *files)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < files->count; i++)
+		if (!files->items[i].cloexec)
+			files->items[kept++] = files->items[i];
+	files->count = kept;
+}
+
+void prr_files_unuse(struct prr_files *files)
+{
+	if (!files || --files->ref_count > 0)
+		return;
+	free(files->items);
+	free(files);
+}
+
+/* ------------------------------------------------------- calls that move fds */
+
+static enum prr_status duplicate(struct prr_files *files, int32_t from, int32_t to, bool cloexec,
+	struct prr_error *err)
+{
+	struct prr_echo_fd *item = lookup(files, from);
+
+	if (from == to)
+		return PRR_OK;
+	if (!item) {
+		forget(files, to);
+		return PRR_OK;
+	}
+	return add(files, to, item->stream, cloexec, err);
+}
+
+static enum prr_status on_fcntl(struct prr_files *files, const uint64_t args[6], int64_t result,
+	struct prr_error *err)
+{
+	struct prr_echo_fd *item = lookup(files, (int32_t)args[0]);
+
+	if (args[1] == F_DUPFD || args[1] == F_DUPFD_CLOEXEC)
+		return duplicate(files, (int32_t)args[0], (int32_t)result,
+			args[1] == F_DUPFD_CLOEXEC, err);
+	if (args[1] == F_SETFD && item)
+		item->cloexec = args[2] & FD_CLOEXEC;
+	return PRR_OK;
+}
+
+static void on_close_range(struct prr_files *files, const uint64_t args[6])
+{
+	for (size_t i = files->count; i-- > 0;) {
+		uint32_t fd = (uint32_t)files->items[i].fd;
+
+		if (fd < (uint32_t)args[0] || fd > (uint32_t)args[1])
+			continue;
+		if (args[2] & CLOSE_RANGE_CLOEXEC)
+			files->items[i].cloexec = true;
+		else
+			files->items[i] = files->items[--files->count];
+	}
+}
+
+/* Opening a name of an open descriptor gives another way to the same file. */
+static enum prr_status on_open(struct prr_replay_task *t, uint64_t name, uint64_t flags,
+	int64_t result, struct prr_error *err)
+{
+	char path[32] = "";
+	int32_t fd = -1;
+
+	prr_mem_read_some(t->tid, prr_remote(name), path, sizeof(path) - 1);
+	if (strcmp(path, "/dev/stdout") == 0)
+		fd = 1;
+	else if (strcmp(path, "/dev/stderr") == 0)
+		fd = 2;
+	else if (strncmp(path, "/dev/fd/", 8) == 0)
+		fd = atoi(path + 8);
+	else if (strncmp(path, "/proc/self/fd/", 14) == 0)
+		fd = atoi(path + 14);
+	if (fd < 0)
+		return PRR_OK;
+	return duplicate(t->files, fd, (int32_t)result, flags & O_CLOEXEC, err);
+}
+
+static enum prr_status follow(struct prr_replay_task *t, int64_t nr, const uint64_t args[6],
+	int64_t result, struct prr_error *err)
+{
+	switch (nr) {
+	case SYS_dup:
+		return duplicate(t->files, (int32_t)args[0], (int32_t)result, false, err);
+	case SYS_dup2:
+		return duplicate(t->files, (int32_t)args[0], (int32_t)args[1], false, err);
+	case SYS_dup3:
+		return duplicate(t->files, (int32_t)args[0], (int32_t)args[1],
+			args[2] & O_CLOEXEC, err);
+	case SYS_fcntl:
+		return on_fcntl(t->files, args, result, err);
+	case SYS_close:
+		forget(t->files, (int32_t)args[0]);
+		return PRR_OK;
+	case SYS_close_range:
+		on_close_range(t->files, args);
+		return PRR_OK;
+	case SYS_open:
+		return on_open(t, args[0], args[1], result, err);
+	case SYS_openat:
+		return on_open(t, args[1], args[2], result, err);
+	default:
+		return PRR_OK;
+	}
+}
+
+/* ------------------------------------------------------------------- writing */
+
+static enum prr_status put(struct prr_replay *s, int fd, const uint8_t *data, size_t len,
+	struct prr_error *err)
+{
+	while (len > 0) {
+		ssize_t done = write(fd, data, len);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return prr_fail_errno(err, "cannot echo the output of event %llu",
+				(unsigned long long)s->event->index);
+		data += done;
+		len -= (size_t)done;
+	}
+	return PRR_OK;
+}
+
+static enum prr_status put_remote(struct prr_replay *s, struct prr_replay_task *t, int fd,
+	uint64_t addr, uint64_t len, struct prr_error *err)
+{
+	while (len > 0) {
+		size_t chunk = len < PRR_OUTPUT_MAX ? (size_t)len : PRR_OUTPUT_MAX;
+		size_t got = prr_mem_read_some(t->tid, prr_remote(addr), s->buffer, chunk);
+
+		if (got == 0)
+			return PRR_OK;
+		PRR_TRY(put(s, fd, s->buffer, got, err));
+		addr += got;
+		len -= got;
+	}
+	return PRR_OK;
+}
+
+static enum prr_status put_vector(struct prr_replay *s, struct prr_replay_task *t, int fd,
+	uint64_t vector, uint64_t count, uint64_t total, struct prr_error *err)
+{
+	for (uint64_t i = 0; i < count && total > 0; i++) {
+		struct {
+			uint64_t base, len;
+		} part;
+
+		if (!prr_mem_read(t->tid, prr_remote(vector + i * sizeof(part)), &part,
+			    sizeof(part)))
+			return PRR_OK;
+		uint64_t len = part.len < total ? part.len : total;
+
+		PRR_TRY(put_remote(s, t, fd, part.base, len, err));
+		total -= len;
+	}
+	return PRR_OK;
+}
+
+static enum prr_status put_message(struct prr_replay *s, struct prr_replay_task *t, int fd,
+	uint64_t message, uint64_t total, struct prr_error *err)
+{
+	struct msghdr header;
+
+	if (!prr_mem_read(t->tid, prr_remote(message), &header, sizeof(header)))
+		return PRR_OK;
+	return put_vector(s, t, fd, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
+		total, err);
+}
+
+enum prr_status prr_replay_echo(struct prr_replay *s, struct prr_replay_task *t, int64_t nr,
+	const uint64_t args[6], int64_t result, struct prr_error *err)
+{
+	if (result < 0)
+		return PRR_OK;
+	const struct prr_echo_fd *item = lookup(t->files, (int32_t)args[0]);
+	int fd = !item ? -1 : item->stream == 1 ? s->options->stdout_fd
+						: s->options->stderr_fd;
+
+	switch (nr) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		return fd < 0 ? PRR_OK : put_remote(s, t, fd, args[1], (uint64_t)result, err);
+	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+		return fd < 0 ? PRR_OK : put_vector(s, t, fd, args[1], args[2], (uint64_t)result, err);
+	case SYS_sendmsg:
+		return fd < 0 ? PRR_OK : put_message(s, t, fd, args[1], (uint64_t)result, err);
+	default:
+		return follow(t, nr, args, result, err);
+	}
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Writing what an event wrote. */
+#include <string.h>
+
+#include "session.h"
+
+static enum prr_status write_output(struct prr_replay *s, size_t i, struct prr_error *err)
+{
+	const struct prr_output *output = &s->event->outputs[i];
+	struct prr_replay_task *t = prr_replay_find_as(s, output->as_uid);
+	const uint8_t *data;
+
+	if (!t)
+		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
+			"event %llu writes address space %u, which does not exist there",
+			(unsigned long long)s->event->index, output->as_uid);
+	if (output->kind == PRR_OUTPUT_BYTES) {
+		PRR_TRY(prr_trace_reader_output_data(s->reader, i, &data, err));
+	} else if (output->kind == PRR_OUTPUT_HOLE) {
+		memset(s->buffer, 0, (size_t)output->len);
+		data = s->buffer;
+	} else {
+		return prr_fail(err, PRR_ERR_TRACE, 0,
+			"replay it with the version of pyrr that recorded it",
+			"event %llu has an output of unknown kind %u",
+			(unsigned long long)s->event->index, output->kind);
+	}
+	/* The kernel may have written what the program's protection forbids. */
+	if (prr_mem_write(t->tid, prr_remote(output->addr), data, (size_t)output->len) ||
+		prr_mem_poke(t->tid, prr_remote(output->addr), data, (size_t)output->len))
+		return PRR_OK;
+	return prr_replay_diverged(s, t, err, "0x%llx, where %llu bytes were written, is not mapped",
+		(unsigned long long)output->addr, (unsigned long long)output->len);
+}
+
+enum prr_status prr_replay_outputs(struct prr_replay *s, struct prr_error *err)
+{
+	for (size_t i = 0; i < s->event->output_count; i++)
+		PRR_TRY(write_output(s, i, err));
+	return PRR_OK;
+}
+
+enum prr_status prr_replay_regs_after(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_error *err)
+{
+	const struct prr_regs *after =
+		prr_field_find(s->event, PRR_FIELD_REGS_AFTER, sizeof(*after), NULL, NULL);
+	const uint8_t *xstate;
+	size_t len;
+
+	if (after) {
+		memcpy(&t->regs, after, sizeof(t->regs));
+		t->regs.orig_rax = (uint64_t)-1;
+		t->regs_dirty = true;
+	}
+	if (prr_field_find(s->event, PRR_FIELD_XSTATE_AFTER, 0, &xstate, &len) &&
+		!prr_ptrace_set_xstate(t->tid, xstate, len))
+		return prr_fail(err, PRR_ERR_TRACE, 0,
+			"replay on a machine with the recording's CPU features",
+			"event %llu: this CPU does not take the recorded XSTATE (%zu bytes)",
+			(unsigned long long)s->event->index, len);
+	return PRR_OK;
+}

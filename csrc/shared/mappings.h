@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The model of an AddressSpace: which Mapping lies where, and what stands
+ * behind it. Kept in step with the tracee at each memory syscall, so that no
+ * decision has to parse /proc/PID/maps on a hot path.
+ *
+ * Invariant: items are sorted by start, do not overlap, and cover whole pages. */
+#ifndef PRR_MAPPINGS_H
+#define PRR_MAPPINGS_H
+
+#include "pyrr_core.h"
+
+struct prr_mappings {
+	struct prr_field_mapping *items; /* owned */
+	size_t count, capacity;
+	/* Number of MAP_SHARED mappings: memory that other AddressSpaces see. */
+	size_t shared_count;
+};
+
+void prr_mappings_deinit(struct prr_mappings *mappings);
+PRR_MUST_USE enum prr_status prr_mappings_copy(struct prr_mappings *to,
+	const struct prr_mappings *from, struct prr_error *err);
+/* Replaces whatever lay in the new mapping's range. */
+PRR_MUST_USE enum prr_status prr_mappings_add(struct prr_mappings *mappings,
+	const struct prr_field_mapping *mapping, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_mappings_remove(struct prr_mappings *mappings,
+	uint64_t start, uint64_t len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_mappings_protect(struct prr_mappings *mappings,
+	uint64_t start, uint64_t len, uint32_t prot, struct prr_error *err);
+/* mremap: what lay at [from, from+old_len) now lies at [to, to+new_len). With
+ * keep_old (MREMAP_DONTUNMAP) the old range stays, empty. */
+PRR_MUST_USE enum prr_status prr_mappings_move(struct prr_mappings *mappings,
+	uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len, bool keep_old,
+	struct prr_error *err);
+/* The mapping that holds addr, or NULL. Borrowed until the next change. */
+const struct prr_field_mapping *prr_mappings_find(const struct prr_mappings *mappings,
+	uint64_t addr);
+/* The first mapping that overlaps [start, start+len), or NULL. */
+const struct prr_field_mapping *prr_mappings_overlap(const struct prr_mappings *mappings,
+	uint64_t start, uint64_t len);
+static inline bool prr_mapping_is_shared(const struct prr_field_mapping *mapping)
+{
+	return mapping->kind == PRR_MAPPING_FILE_SHARED ||
+		mapping->kind == PRR_MAPPING_ANON_SHARED;
+}
+
+/* One line of /proc/PID/maps. */
+struct prr_maps_line {
+	uint64_t start, end, offset, ino, dev;
+	uint32_t prot;   /* PROT_* */
+	bool shared;
+	const char *path; /* borrowed; "" for none */
+};
+/* Calls `each` for every line. A nonzero return of `each` stops the walk and is
+ * returned as PRR_ERR_* status. */
+PRR_MUST_USE enum prr_status prr_maps_each(int tid,
+	enum prr_status (*each)(void *context, const struct prr_maps_line *line,
+		struct prr_error *err),
+	void *context, struct prr_error *err);
+
+#endif

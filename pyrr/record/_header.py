@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The trace header of a recording that is about to begin."""
+
+import os
+import platform
+import resource
+import time
+import uuid
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from pyrr.trace.cpu import cpu_from_cpuinfo
+from pyrr.trace.format import HostFacts, TraceHeader
+
+
+def _same_file(one: int, other: int) -> bool:
+    try:
+        return os.path.sameopenfile(one, other)
+    except OSError:
+        return False
+
+
+def header_for(*, program: str, argv: Sequence[str], env: Sequence[str], core: int) -> TraceHeader:
+    """What trace.json says of a recording that starts now, here."""
+    names = os.uname()
+    return TraceHeader(
+        uuid=str(uuid.uuid4()),
+        pyrr_version=metadata.version("pyrr"),
+        program=str(Path(program).resolve()),
+        argv=tuple(argv),
+        env=tuple(env),
+        cwd=str(Path.cwd()),
+        host=HostFacts(
+            hostname=names.nodename,
+            kernel=names.release,
+            machine=platform.machine(),
+            page_size=resource.getpagesize(),
+        ),
+        cpu=cpu_from_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")),
+        core=core,
+        start_time_ns=time.time_ns(),
+        stack_limit=resource.getrlimit(resource.RLIMIT_STACK)[0] % (1 << 64),
+        stdout_is_stderr=_same_file(1, 2),
+    )

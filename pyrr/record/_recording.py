@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One recording from its first process to its last."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import assert_never
+
+from pyrr.errors import EnvironmentUnsupported
+from pyrr.native import RecordSession, RecordStop, RecordStopKind, TraceWriter, choose_cpu
+from pyrr.record._header import header_for
+from pyrr.record._program import resolve
+from pyrr.trace.cache import FileIdentity
+from pyrr.trace.filestore import FileStore, user_cache
+from pyrr.trace.format import write_header
+
+SLICE_NS = 50_000_000
+HASH_INTERVAL_NS = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordOptions:
+    """What to record. `env` overrides the caller's environment; `switch` is "share"
+    (another task runs after a fair share) or "always" (after every event); `cpu` the
+    core to run on, None: the least busy one."""
+
+    argv: tuple[str, ...]
+    trace_dir: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    switch: str = "share"
+    cpu: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordResult:
+    """`exit_code` as a shell shows it: 128+N for signal N."""
+
+    exit_code: int
+    trace_dir: Path
+
+
+def exit_code_of(status: int) -> int:
+    """A wait status as a shell's exit code."""
+    if os.WIFSIGNALED(status):
+        return 128 + os.WTERMSIG(status)
+    return os.WEXITSTATUS(status)
+
+
+class _Interrupts:
+    """Signals to pyrr itself. SIGINT and SIGQUIT come from the terminal, which sends them
+    to the program as well: the program decides. SIGTERM and SIGHUP end the recording."""
+
+    def __init__(self) -> None:
+        self.ending: int | None = None
+
+    def on_end(self, signo: int, _frame: FrameType | None) -> None:
+        self.ending = signo
+
+    def on_terminal(self, _signo: int, _frame: FrameType | None) -> None:
+        """Nothing: the program has it too."""
+
+
+@contextmanager
+def _signals(interrupts: _Interrupts) -> Iterator[None]:
+    wanted = {
+        signal.SIGINT: interrupts.on_terminal,
+        signal.SIGQUIT: interrupts.on_terminal,
+        signal.SIGTERM: interrupts.on_end,
+        signal.SIGHUP: interrupts.on_end,
+    }
+    # A signal that is ignored stays ignored (nohup).
+    taken = {s: h for s, h in wanted.items() if signal.getsignal(s) is not signal.SIG_IGN}
+    old = {signo: signal.signal(signo, handler) for signo, handler in taken.items()}
+    try:
+        yield
+    finally:
+        for signo, handler in old.items():
+            signal.signal(signo, handler)
+
+
+def record(options: RecordOptions) -> RecordResult:
+    """Runs and records a program tree to its end. Raises a PyrrError."""
+    env = {**os.environ, **options.env}
+    program = resolve(options.argv[0], env.get("PATH", os.defpath))
+    cpu = choose_cpu() if options.cpu is None else options.cpu
+    if cpu < 0:
+        raise EnvironmentUnsupported("no core to run on can be chosen", "pyrr doctor")
+    pairs = [f"{name}={value}" for name, value in env.items()]
+    write_header(
+        options.trace_dir, header_for(program=program, argv=options.argv, env=pairs, core=cpu)
+    )
+    store = FileStore(options.trace_dir, user_cache())
+    interrupts = _Interrupts()
+    with (
+        TraceWriter(options.trace_dir) as writer,
+        _signals(interrupts),
+        RecordSession(
+            writer,
+            program=program,
+            argv=options.argv,
+            env=pairs,
+            cpu=cpu,
+            slice_ns=SLICE_NS,
+            always_switch=options.switch == "always",
+            hash_interval_ns=HASH_INTERVAL_NS,
+        ) as session,
+    ):
+        status = _drive(session, store, interrupts)
+    return RecordResult(exit_code=exit_code_of(status), trace_dir=options.trace_dir)
+
+
+def _drive(session: RecordSession, store: FileStore, interrupts: _Interrupts) -> int:
+    while True:
+        stop = session.run()
+        match stop.kind:
+            case RecordStopKind.ENDED:
+                return stop.status
+            case RecordStopKind.STORE_FILE:
+                _store(session, store, stop)
+            case RecordStopKind.INTERRUPTED:
+                if interrupts.ending is not None:
+                    session.signal_all(signal.SIGKILL)
+            case RecordStopKind.WARNING:
+                print(f"pyrr: {stop.text}", file=sys.stderr)
+            case _:
+                assert_never(stop.kind)
+
+
+def _store(session: RecordSession, store: FileStore, stop: RecordStop) -> None:
+    identity = FileIdentity(
+        dev=stop.dev, ino=stop.ino, size=stop.size, mtime_ns=stop.mtime_ns, ctime_ns=stop.ctime_ns
+    )
+    store_id = store.add(Path(stop.path), identity, cacheable=stop.cacheable, name=stop.name)
+    with store.path(store_id).open("rb") as content:
+        session.file_stored(store_id, content.fileno())
