@@ -48,7 +48,7 @@ def _fail_with_errno() -> OSError:
 
 
 def ptrace(request: int, tid: int, addr: int = 0, data: int = 0) -> int:
-    """Makes one request of ptrace(2); raises OSError."""
+    """Makes one tracing request; raises OSError."""
     result = _libc.ptrace(request, tid, addr, data)
     if result == -1:
         raise _fail_with_errno()

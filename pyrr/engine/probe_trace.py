@@ -5,10 +5,12 @@ import ctypes
 import os
 import signal
 import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pyrr.engine import probe_child as raw
-from pyrr.engine.probe_types import Need, Outcome, Probe
+from pyrr.engine.probe_types import Need, Outcome, Probe, UntriedError
 
 SYS_GETPPID = 110
 SYS_PRCTL = 157
@@ -25,6 +27,17 @@ PTRACE_REMEDY = (
     "[SYS_PTRACE]); host: sysctl kernel.yama.ptrace_scope=1"
 )
 SECCOMP_REMEDY = "container: docker run --security-opt seccomp=unconfined, under runc (not gVisor)"
+
+
+@contextmanager
+def _traced(body: Callable[[], object] = lambda: None) -> Iterator[int]:
+    """A stopped traced child; UntriedError where ptrace itself is forbidden."""
+    with ExitStack() as stack:
+        try:
+            pid = stack.enter_context(raw.traced_child(body))
+        except PermissionError as forbidden:
+            raise UntriedError("ptrace is forbidden", PTRACE_REMEDY) from forbidden
+        yield pid
 
 
 def _traceme() -> Outcome:
@@ -46,7 +59,7 @@ def _seize() -> Outcome:
 
 def _sysemu() -> Outcome:
     """Under PTRACE_SYSEMU a system call stops at its entry and is not executed."""
-    with raw.traced_child(os.getppid) as pid:
+    with _traced(os.getppid) as pid:
         raw.ptrace(raw.PTRACE_SYSEMU, pid)
         status = raw.wait_status(pid)
     works = os.WIFSTOPPED(status) and os.WSTOPSIG(status) == signal.SIGTRAP
@@ -78,7 +91,7 @@ def _trace_getppid() -> None:
 
 
 def _seccomp_stop() -> Outcome:
-    with raw.traced_child(_trace_getppid) as pid:
+    with _traced(_trace_getppid) as pid:
         raw.ptrace(raw.PTRACE_SETOPTIONS, pid, 0, raw.PTRACE_O_TRACESECCOMP)
         raw.ptrace(raw.PTRACE_CONT, pid)
         status = raw.wait_status(pid)
@@ -94,7 +107,7 @@ def _process_vm() -> Outcome:
     target = ctypes.create_string_buffer(8)
     remote = ctypes.create_string_buffer(struct.pack("=QQ", ctypes.addressof(source), 8), 16)
     local = ctypes.create_string_buffer(struct.pack("=QQ", ctypes.addressof(target), 8), 16)
-    with raw.traced_child() as pid:
+    with raw.child(signal.pause) as pid:
         count = raw.syscall(SYS_PROCESS_VM_READV, pid, local, 1, remote, 1, 0)
     works = count == 8 and target.value == b"pyrr"
     return Outcome(works=works, detail="8 bytes were read" if works else f"{count} bytes were read")
@@ -103,7 +116,7 @@ def _process_vm() -> Outcome:
 def _proc_mem() -> Outcome:
     """Through /proc/PID/mem a tracer writes read-only pages too: patches need that."""
     address = raw.map_page(READ_ONLY)
-    with raw.traced_child() as pid:
+    with _traced() as pid:
         memory = os.open(Path(f"/proc/{pid}/mem"), os.O_RDWR | os.O_CLOEXEC)
         try:
             os.pwrite(memory, b"pyrr", address)
@@ -114,10 +127,10 @@ def _proc_mem() -> Outcome:
 
 
 def _proc_stat() -> Outcome:
-    with raw.traced_child() as pid:
+    with raw.child(signal.pause) as pid:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     state = text.rpartition(")")[2].split()[0]
-    return Outcome(works=state in {"t", "T"}, detail=f"a stopped child shows state {state}")
+    return Outcome(works=state in {"R", "S"}, detail=f"a child shows state {state}")
 
 
 PROBES = (

@@ -53,10 +53,22 @@ class Finding:
     remedy: str | None = None
 
 
+class UntriedError(OSError):
+    """An ability could not be tried because another one is missing; `remedy` is the other's."""
+
+    def __init__(self, fact: str, remedy: str) -> None:
+        super().__init__(fact)
+        self.remedy = remedy
+
+
 def find(probe: Probe) -> Finding:
     """Tries one ability; never raises OSError."""
+    remedy = probe.remedy
     try:
         outcome = probe.attempt()
+    except UntriedError as other:
+        outcome = Outcome(works=False, detail=f"not tried: {other}")
+        remedy = other.remedy
     except OSError as failed:
         outcome = Outcome(works=False, detail=failed.strerror or str(failed))
     if outcome.works:
@@ -68,5 +80,5 @@ def find(probe: Probe) -> Finding:
         ability=probe.ability,
         state=State.MISSING,
         detail=f"{outcome.detail}; {probe.purpose}",
-        remedy=probe.remedy,
+        remedy=remedy,
     )

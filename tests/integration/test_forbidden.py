@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Places that forbid something: what pyrr says there, and what it can do without."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FORBID = Path(__file__).with_name("forbid.py")
+PTRACE = 101
+PERSONALITY = 135
+PERF_EVENT_OPEN = 298
+SCHED_SETAFFINITY = 203
+PROCESS_VM_READV = 310
+PROCESS_VM_WRITEV = 311
+KCMP = 312
+SECCOMP = 317
+MEMFD_CREATE = 319
+PIDFD_OPEN = 434
+CLONE3 = 435
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run_without(trace_home: Path, tmp_path: Path) -> Run:
+    """Runs `pyrr` where these system calls are forbidden."""
+
+    def run(numbers: tuple[int, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+        listed = ",".join(str(number) for number in numbers)
+        return subprocess.run(
+            [sys.executable, FORBID, listed, sys.executable, "-m", "pyrr", *arguments],
+            capture_output=True,
+            check=False,
+            cwd=tmp_path,
+            env=os.environ,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("number", "ability"),
+    [
+        (PTRACE, "ptrace (TRACEME)"),
+        (PTRACE, "ptrace (SEIZE)"),
+        (SECCOMP, "seccomp filter with trace stops"),
+        (SCHED_SETAFFINITY, "core binding"),
+        (MEMFD_CREATE, "memfd_create"),
+    ],
+)
+def test_doctor_names_what_is_missing(run_without: Run, number: int, ability: str) -> None:
+    done = run_without((number,), "doctor", "--json")
+    assert done.returncode == 3
+    missing = {
+        finding["ability"]: finding["remedy"]
+        for finding in json.loads(done.stdout)
+        if finding["state"] == "missing"
+    }
+    assert missing[ability]
+
+
+def test_recording_without_ptrace_says_so(run_without: Run, trace_home: Path) -> None:
+    done = run_without((PTRACE,), "record", "true")
+    assert done.returncode == 125
+    fact, remedy = done.stderr.splitlines()
+    assert fact.startswith("pyrr: ")
+    assert "ptrace" in fact
+    assert remedy.startswith("hint: ")
+    assert "SYS_PTRACE" in remedy or "pyrr doctor" in remedy
+
+
+OPTIONAL = (
+    PERSONALITY,
+    PERF_EVENT_OPEN,
+    PROCESS_VM_READV,
+    PROCESS_VM_WRITEV,
+    KCMP,
+    PIDFD_OPEN,
+    CLONE3,
+)
+
+
+def test_what_is_not_needed_can_be_forbidden(run_without: Run) -> None:
+    done = run_without(OPTIONAL, "doctor")
+    assert done.returncode == 0, done.stdout
+    script = "echo $((6 * 7)); exit 3"
+    recorded = run_without(OPTIONAL, "record", "sh", "-c", script)
+    assert (recorded.returncode, recorded.stdout, recorded.stderr) == (3, "42\n", "")
+    replayed = run_without(OPTIONAL, "replay", "-a")
+    assert (replayed.returncode, replayed.stdout, replayed.stderr) == (3, "42\n", "")
