@@ -222,7 +222,6 @@ static void damage_raw(struct file *file)
 /* Puts an interesting number into 1, 2, 4 or 8 bytes. */
 static void poke_number(uint8_t *bytes, size_t size)
 {
-	/* clang-format off: it would join these lines */
 	static const uint64_t numbers[] = {
 		0,
 		1,
@@ -240,7 +239,6 @@ static void poke_number(uint8_t *bytes, size_t size)
 		0xfffffffffffffff8,
 		UINT64_MAX,
 	};
-	/* clang-format on */
 	uint64_t number = numbers[random_below(sizeof(numbers) / sizeof(numbers[0]))];
 	size_t width = (size_t)1 << random_below(4);
 
@@ -262,7 +260,11 @@ static void forge(const struct file *from, struct file *to)
 
 		memcpy(&header, from->bytes + at, sizeof(header));
 		at += sizeof(header);
-		n = header.codec == PRR_CODEC_ZSTD ? ZSTD_decompress(raw, sizeof(raw), from->bytes + at, header.stored_size) : (memcpy(raw, from->bytes + at, header.stored_size), header.stored_size);
+		n = header.stored_size;
+		if (header.codec == PRR_CODEC_ZSTD)
+			n = ZSTD_decompress(raw, sizeof(raw), from->bytes + at, n);
+		else
+			memcpy(raw, from->bytes + at, n);
 		CHECK(n == header.raw_size);
 		at += header.stored_size;
 		header.codec = PRR_CODEC_STORED;

@@ -134,7 +134,7 @@ def read_header(trace: Path) -> TraceHeader:
     path = trace / HEADER_FILE
     try:
         text = _read_regular(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise _no_header(trace) from None
     except OSError as failed:
         raise TraceError(f"reading {path}: {failed.strerror}", errno=failed.errno or 0) from failed
