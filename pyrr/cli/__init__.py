@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The `pyrr` command: an explicit list of subcommands, and one place that catches."""
 
-import difflib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
+from importlib import import_module
 
 from pyrr import __version__
 from pyrr.cli._command import Command, complain, parse
-from pyrr.cli.doctor import Doctor
-from pyrr.cli.dump import Dump
-from pyrr.cli.info import Info
-from pyrr.cli.ls import Ls
-from pyrr.cli.ps import Ps
-from pyrr.cli.record import Record
-from pyrr.cli.replay import Replay
-from pyrr.cli.rm import Rm
 from pyrr.errors import PyrrError, UsageError
 
 INTERNAL_EXIT_CODE = 70
@@ -49,14 +40,29 @@ options:
 """
 
 
-def commands() -> tuple[Command, ...]:
-    """All subcommands, in the order in which help shows them."""
-    return (Record(), Replay(), Ps(), Dump(), Info(), Ls(), Rm(), Doctor())
+# In the order in which help shows them. Only the one that is asked for is imported: a
+# recording should begin at once.
+SUMMARIES: dict[str, str] = {
+    "record": "run a program and record it",
+    "replay": "run a recording again, exactly",
+    "ps": "list the processes of a trace",
+    "dump": "print the events of a trace, in the manner of strace",
+    "info": "print facts about a trace, as JSON",
+    "ls": "list traces, oldest first",
+    "rm": "delete traces",
+    "doctor": "check what this machine or container lacks, and what helps",
+}
 
 
-def help_text(known: Sequence[Command]) -> str:
+def load(name: str) -> Command:
+    """The subcommand with a name of SUMMARIES: module pyrr.cli.NAME has it as COMMAND."""
+    command: Command = import_module(f"pyrr.cli.{name}").COMMAND
+    return command
+
+
+def help_text() -> str:
     """What `pyrr --help` prints."""
-    listing = "\n".join(f"  {command.name:<8}{command.summary}" for command in known)
+    listing = "\n".join(f"  {name:<8}{summary}" for name, summary in SUMMARIES.items())
     return HELP.format(commands=listing)
 
 
@@ -79,31 +85,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    known = commands()
     if not arguments:
-        print(help_text(known), end="", file=sys.stderr)
+        print(help_text(), end="", file=sys.stderr)
         return UsageError.default_exit_code
     if arguments[0] in {"-h", "--help", "help"}:
-        print(help_text(known), end="")
+        print(help_text(), end="")
         return 0
     if arguments[0] == "--version":
         print(f"pyrr {__version__}")
         return 0
-    by_name = {command.name: command for command in known}
-    if arguments[0] in by_name:
-        return _run(by_name[arguments[0]], arguments[1:], by_name)
+    if arguments[0] in SUMMARIES:
+        return _run(load(arguments[0]), arguments[1:])
     if arguments[0].startswith("-") and arguments[0] not in {"-o", "--"}:
         raise UsageError(f"there is no option {arguments[0]}", "pyrr --help")
-    return _run(by_name["record"], arguments, by_name, typed=arguments[0])
+    return _run(load("record"), arguments, typed=arguments[0])
 
 
-def _run(
-    command: Command, arguments: list[str], known: dict[str, Command], typed: str | None = None
-) -> int:
+def _run(command: Command, arguments: list[str], typed: str | None = None) -> int:
     try:
         return command.run(parse(command, arguments))
     except PyrrError as error:
-        complain(error.message, _meant(typed, known) or error.remedy)
+        complain(error.message, _meant(typed) or error.remedy)
         return command.exit_code(error)
     except BrokenPipeError:
         raise
@@ -111,14 +113,20 @@ def _run(
         return _internal(error)
 
 
-def _meant(typed: str | None, known: dict[str, Command]) -> str | None:
+def _meant(typed: str | None) -> str | None:
     """A hint for a mistyped subcommand that was taken for a program."""
-    close = difflib.get_close_matches(typed or "", known, n=1, cutoff=0.7)
+    if typed is None or "/" in typed:
+        return None
+    import difflib  # noqa: PLC0415
+
+    close = difflib.get_close_matches(typed, SUMMARIES, n=1, cutoff=0.7)
     return f"did you mean `pyrr {close[0]}`?" if close else None
 
 
 def _internal(error: Exception) -> int:
     if os.environ.get("PYRR_DEBUG") == "1":
+        import traceback  # noqa: PLC0415
+
         traceback.print_exc()
     complain(
         f"internal error: {type(error).__name__}: {error}",

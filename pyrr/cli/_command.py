@@ -29,10 +29,6 @@ class Parser(argparse.ArgumentParser):
 class Command(Protocol):
     """One subcommand. Output goes to stdout, facts about trouble are raised."""
 
-    name: str
-    summary: str
-    """One line for `pyrr --help`."""
-
     def parser(self) -> Parser:
         """Its argument parser, the source of its help and documentation."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyrr.cli import _table
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.engine.probe_types import Finding, State
 from pyrr.engine.probes import examine
 from pyrr.trace.directory import trace_home
@@ -27,9 +27,6 @@ examples:
 
 class Doctor(PlainFailure):
     """Examines this machine."""
-
-    name = "doctor"
-    summary = "check what this machine or container lacks, and what helps"
 
     def __init__(self, engine: Callable[[Path], list[Finding]] = examine) -> None:
         self._engine = engine
@@ -65,3 +62,6 @@ def _print(findings: Sequence[Finding]) -> None:
         print("This machine has all that pyrr needs.")
     for finding in missing:
         print(f"missing: {finding.ability}\n   hint: {finding.remedy}")
+
+
+COMMAND: Command = Doctor()

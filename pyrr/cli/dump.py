@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyrr.cli import _render, _traces
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.errors import UsageError
 from pyrr.model.events import Event
 from pyrr.model.syscalls import SYSCALLS
@@ -46,9 +46,6 @@ class Span:
 
 class Dump(PlainFailure):
     """Prints events."""
-
-    name = "dump"
-    summary = "print the events of a trace, in the manner of strace"
 
     def parser(self) -> Parser:
         """Its argument parser."""
@@ -128,3 +125,6 @@ def _last(reader: TraceReader) -> Iterator[Event]:
         last = event
     if last is not None:
         yield last
+
+
+COMMAND: Command = Dump()

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from pyrr.cli import _processes, _traces
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.trace import directory
 from pyrr.trace.reader import Trace
 
@@ -24,9 +24,6 @@ examples:
 
 class Info(PlainFailure):
     """Prints facts."""
-
-    name = "info"
-    summary = "print facts about a trace, as JSON"
 
     def parser(self) -> Parser:
         """Its argument parser."""
@@ -68,3 +65,6 @@ def derived(trace: Trace) -> dict[str, Any]:
     if reason is not None:
         facts["ends_early"] = reason
     return facts
+
+
+COMMAND: Command = Info()

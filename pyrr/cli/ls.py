@@ -5,7 +5,7 @@ import argparse
 import shlex
 
 from pyrr.cli import _format, _table, _traces
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.trace import directory
 
 EPILOG = """\
@@ -17,9 +17,6 @@ examples:
 
 class Ls(PlainFailure):
     """Lists traces."""
-
-    name = "ls"
-    summary = "list traces, oldest first"
 
     def parser(self) -> Parser:
         """Its argument parser."""
@@ -52,3 +49,6 @@ def _row(trace: _traces.Listed) -> tuple[str, ...]:
         _format.duration(trace.duration_ns),
         _format.printable(shlex.join(trace.header.argv)) if trace.header else "? (damaged)",
     )
+
+
+COMMAND: Command = Ls()

@@ -4,7 +4,7 @@
 import argparse
 
 from pyrr.cli import _format, _processes, _table, _traces
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 
 EPILOG = """\
 EXIT is the exit status, -N where signal N ended the process, ? where the trace does
@@ -18,9 +18,6 @@ examples:
 
 class Ps(PlainFailure):
     """Lists processes."""
-
-    name = "ps"
-    summary = "list the processes of a trace"
 
     def parser(self) -> Parser:
         """Its argument parser."""
@@ -41,3 +38,6 @@ def _row(process: _processes.Process) -> tuple[str, str, str, str]:
     parent = "--" if process.parent_pid is None else str(process.parent_pid)
     status = _format.exit_column(process.status)
     return str(process.pid), parent, status, process.command()
+
+
+COMMAND: Command = Ps()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyrr.cli import _traces
-from pyrr.cli._command import Parser
+from pyrr.cli._command import Command, Parser
 from pyrr.errors import (
     EnvironmentUnsupported,
     ProgramNotExecutable,
@@ -18,6 +18,7 @@ from pyrr.errors import (
     PyrrError,
     UsageError,
 )
+from pyrr.native import TraceReader
 from pyrr.record import RecordOptions, RecordResult, record
 from pyrr.trace import directory
 
@@ -45,9 +46,6 @@ def _assignment(text: str) -> tuple[str, str]:
 
 class Record:
     """Records a program."""
-
-    name = "record"
-    summary = "run a program and record it"
 
     def __init__(self, engine: Callable[[RecordOptions], RecordResult] = record) -> None:
         self._engine = engine
@@ -125,10 +123,18 @@ def _refuse_nesting() -> None:
 def _nothing_left_if_never_begun(trace: Path) -> Iterator[None]:
     try:
         yield
-    except (ProgramNotFound, ProgramNotExecutable):
-        shutil.rmtree(trace, ignore_errors=True)
-        raise
     except PyrrError:
-        if not directory.is_trace(trace):
+        if not _has_events(trace):
             shutil.rmtree(trace, ignore_errors=True)
         raise
+
+
+def _has_events(trace: Path) -> bool:
+    try:
+        with TraceReader(trace, with_data=False) as reader:
+            return reader.next() is not None
+    except PyrrError:
+        return False
+
+
+COMMAND: Command = Record()

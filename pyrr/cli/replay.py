@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Callable
 
 from pyrr.cli import _traces
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.errors import UsageError
 from pyrr.replay import ReplayOptions, ReplayResult, replay
 
@@ -24,9 +24,6 @@ examples:
 
 class Replay(PlainFailure):
     """Replays a trace."""
-
-    name = "replay"
-    summary = "run a recording again, exactly"
 
     def __init__(self, engine: Callable[[ReplayOptions], ReplayResult] = replay) -> None:
         self._engine = engine
@@ -59,3 +56,6 @@ class Replay(PlainFailure):
             ReplayOptions(trace_dir=trace, check=options.check, stdout_fd=STDOUT, stderr_fd=STDERR)
         )
         return result.exit_code
+
+
+COMMAND: Command = Replay()

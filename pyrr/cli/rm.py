@@ -4,7 +4,7 @@
 import argparse
 from pathlib import Path
 
-from pyrr.cli._command import Parser, PlainFailure
+from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.errors import TraceError
 from pyrr.trace import directory
 
@@ -17,9 +17,6 @@ examples:
 
 class Rm(PlainFailure):
     """Deletes traces."""
-
-    name = "rm"
-    summary = "delete traces"
 
     def parser(self) -> Parser:
         """Its argument parser."""
@@ -42,3 +39,6 @@ class Rm(PlainFailure):
         for trace in dict.fromkeys(found):
             directory.remove(trace, home)
         return 0
+
+
+COMMAND: Command = Rm()
