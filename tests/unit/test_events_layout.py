@@ -14,6 +14,7 @@ from cffi import FFI
 from pyrr.errors import TraceError
 from pyrr.model import events as ev
 from pyrr.model import fields as fl
+from pyrr.trace.format import CpuFacts, CpuidLeaf, HostFacts, TraceHeader
 from scripts.build_core import HEADER, declarations
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -134,3 +135,29 @@ def test_facts_are_frozen() -> None:
     assert ev.Registers.unpack(registers.pack()) == registers
     with pytest.raises(dataclasses.FrozenInstanceError):
         registers.rax = 2  # type: ignore[misc]
+
+
+DOCUMENT = (PROJECT / "docs/TRACE_FORMAT.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("member", [*ev.EventKind, *fl.FieldTag], ids=str)
+def test_the_document_lists_every_number(member: enum.IntEnum) -> None:
+    assert f"| {member.value} | `{member.name}` |" in DOCUMENT
+
+
+@pytest.mark.parametrize("facts", [TraceHeader, HostFacts, CpuFacts, CpuidLeaf])
+def test_the_document_names_every_member_of_the_header(facts: type) -> None:
+    for member in dataclasses.fields(facts):
+        assert f"`{member.name}`" in DOCUMENT
+
+
+def test_the_document_says_what_the_limits_are() -> None:
+    for name, value in (
+        ("PRR_TRACE_VERSION", "1"),
+        ("PRR_EVENT_BLOCK_CUT", "1 << 16"),
+        ("PRR_EVENT_BLOCK_TASKS", "256"),
+        ("PRR_DATA_BLOCK_MAX", "1 << 20"),
+        ("PRR_RAW_FREE", "4 << 20"),
+        ("PRR_RAW_RATIO", "64"),
+    ):
+        assert f"{name} = {value}," in FORMAT
