@@ -8,7 +8,7 @@ from importlib import import_module
 
 from pyrr import __version__
 from pyrr.cli._command import Command, complain, parse
-from pyrr.errors import PyrrError, UsageError
+from pyrr.errors import EnvironmentUnsupported, PyrrError, TraceError, UsageError
 
 INTERNAL_EXIT_CODE = 70
 INTERRUPTED_EXIT_CODE = 130
@@ -105,12 +105,23 @@ def _run(command: Command, arguments: list[str], typed: str | None = None) -> in
     try:
         return command.run(parse(command, arguments))
     except PyrrError as error:
-        complain(error.message, _meant(typed) or error.remedy)
+        complain(error.message, _meant(typed) or error.remedy or _general_remedy(error))
         return command.exit_code(error)
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 (the one place that catches all)
         return _internal(error)
+
+
+def _general_remedy(error: PyrrError) -> str | None:
+    """What helps with this kind of error where its place knew nothing better."""
+    match error:
+        case TraceError():
+            return "record the program again: pyrr record PROGRAM"
+        case EnvironmentUnsupported():
+            return "pyrr doctor"
+        case _:
+            return None
 
 
 def _meant(typed: str | None) -> str | None:

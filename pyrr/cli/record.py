@@ -89,6 +89,8 @@ class Record:
             command = command[1:]
         if not command:
             raise UsageError("no program to record was given", "pyrr record --help")
+        if not command[0]:
+            raise ProgramNotFound("the program's name is empty", "pyrr record --help")
         _refuse_nesting()
         home = directory.trace_home()
         chosen: Path | None = options.directory

@@ -94,12 +94,23 @@ def test_errors_become_fact_and_remedy(
     assert capsys.readouterr() == ("", "pyrr: m\nhint: r\n")
 
 
-def test_error_without_remedy_has_one_line(
-    fakes: dict[str, Fake], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (errors.TraceError("m"), "pyrr: m\nhint: record the program again: pyrr record PROGRAM\n"),
+        (errors.SystemFailure("m"), "pyrr: m\nhint: pyrr doctor\n"),
+        (errors.UnsupportedSyscall("m"), "pyrr: m\n"),
+    ],
+)
+def test_error_without_remedy_gets_a_general_one(
+    fakes: dict[str, Fake],
+    error: errors.PyrrError,
+    text: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fakes["replay"].error = errors.TraceError("m")
-    assert cli.main(["replay"]) == 4
-    assert capsys.readouterr().err == "pyrr: m\n"
+    fakes["replay"].error = error
+    cli.main(["replay"])
+    assert capsys.readouterr().err == text
 
 
 def test_mistyped_subcommand_is_guessed(
