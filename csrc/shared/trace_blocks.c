@@ -152,8 +152,9 @@ static const char *header_fault(const struct prr_block_header *h, bool events)
 		return "a block of an unknown codec";
 	if (!h->raw_size || !h->stored_size || h->raw_size > PRR_RAW_MAX)
 		return "a block of impossible size";
-	if (h->codec == PRR_CODEC_STORED && h->raw_size != h->stored_size)
-		return "a stored block of two sizes";
+	if (h->stored_size > h->raw_size ||
+		(h->codec == PRR_CODEC_STORED && h->stored_size != h->raw_size))
+		return "a block that is larger than what it holds";
 	if (h->raw_size > PRR_RAW_FREE && h->raw_size / PRR_RAW_RATIO > h->stored_size)
 		return "a block that claims to unpack to far more than it holds";
 	if (events && (!h->event_count || h->event_count > most))
@@ -195,21 +196,16 @@ enum prr_status prr_blocks_header(struct prr_blocks *blocks, uint64_t at, uint64
 }
 
 static enum prr_status unpack(struct prr_blocks *blocks, const struct prr_block *block,
-	ZSTD_DCtx *zstd, const struct prr_buffer *packed,
-	struct prr_buffer *raw, struct prr_error *err)
+	ZSTD_DCtx *zstd, const struct prr_buffer *packed, struct prr_buffer *raw,
+	struct prr_error *err)
 {
 	const struct prr_block_header *h = &block->header;
 	size_t n;
 
-	/* header_fault() has bounded raw_size by the bytes the file holds. */
-	if (h->codec == PRR_CODEC_ZSTD &&
-		ZSTD_getFrameContentSize(packed->bytes, packed->size) != h->raw_size)
+	if (ZSTD_getFrameContentSize(packed->bytes, packed->size) != h->raw_size)
 		return ends(blocks, block->at, "a damaged block (sizes disagree)");
+	/* header_fault() has bounded raw_size by the bytes the file holds. */
 	PRR_TRY(prr_buffer_reserve(raw, h->raw_size, err));
-	if (h->codec == PRR_CODEC_STORED) {
-		prr_buffer_put(raw, packed->bytes, packed->size);
-		return PRR_OK;
-	}
 	n = ZSTD_decompressDCtx(zstd, raw->bytes, h->raw_size, packed->bytes, packed->size);
 	if (ZSTD_isError(n) || n != h->raw_size)
 		return ends(blocks, block->at, "a damaged block (zstd: %s)",
@@ -223,18 +219,21 @@ enum prr_status prr_blocks_load(struct prr_blocks *blocks, const struct prr_bloc
 	struct prr_error *err)
 {
 	const struct prr_block_header *h = &block->header;
+	struct prr_buffer *stored = h->codec == PRR_CODEC_STORED ? raw : packed;
 	enum prr_status status;
 	size_t got;
 
 	prr_buffer_trim(raw, KEEP_BYTES);
 	packed->size = 0;
-	PRR_TRY(prr_buffer_reserve(packed, h->stored_size, err));
-	PRR_TRY(read_at(blocks, block->at + sizeof(*h), packed->bytes, h->stored_size, &got, err));
-	packed->size = got;
+	PRR_TRY(prr_buffer_reserve(stored, h->stored_size, err));
+	PRR_TRY(read_at(blocks, block->at + sizeof(*h), stored->bytes, h->stored_size, &got, err));
+	stored->size = got;
 	if (got < h->stored_size)
 		return ends(blocks, block->at, "the file ends within a block");
-	if (prr_block_crc(h, packed->bytes) != h->crc)
+	if (prr_block_crc(h, stored->bytes) != h->crc)
 		return ends(blocks, block->at, "a damaged block (its checksum does not match)");
+	if (stored == raw)
+		return PRR_OK;
 	status = unpack(blocks, block, zstd, packed, raw, err);
 	prr_buffer_trim(packed, KEEP_BYTES);
 	return status;
