@@ -117,7 +117,7 @@ struct prr_field {
 	uint16_t tag; /* enum prr_field_tag */
 	bool required;
 	uint32_t len;
-	const uint8_t *data; /* borrowed */
+	const uint8_t *data; /* borrowed; 8-aligned when it comes from a reader */
 };
 
 struct prr_event {
@@ -289,7 +289,10 @@ struct prr_field_echo {
 struct prr_trace_writer;
 
 /* Creates the event and data streams `events` and `data` in the existing
- * directory `dir`. *ret is owned. */
+ * directory `dir`, which must not have them yet. *ret is owned. A write that
+ * fails (a full disk) ends the trace after its last complete block: from then on
+ * every call below but _destroy returns PRR_ERR_SYSTEM with that errno. SIGXFSZ
+ * must be ignored. The writer reads no clock and starts no thread. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_create(const char *dir,
 	struct prr_trace_writer **ret, struct prr_error *err);
 /* Flushes nothing: call prr_trace_writer_finish first. */
@@ -314,12 +317,15 @@ PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_commit(
 	struct prr_trace_writer *writer, uint64_t *index, struct prr_error *err);
 /* Drops what was begun and not committed. */
 PRR_API void prr_trace_writer_abandon(struct prr_trace_writer *writer);
-/* Writes out complete blocks of all committed events: data first. */
+/* Writes out complete blocks of all committed events: data first. What is not
+ * flushed (up to 64 KiB of events, 1 MiB of data) is lost if the supervisor is
+ * killed, so call it when the tracees are all waiting. Costs a block header. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_flush(
 	struct prr_trace_writer *writer, struct prr_error *err);
 PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_finish(
 	struct prr_trace_writer *writer, struct prr_error *err);
-/* EventIndex of the last committed event; 0 none. */
+/* EventIndex of the last committed event; 0 none. After a failed write: that of
+ * the last event in the trace. */
 PRR_API uint64_t prr_trace_writer_last_index(const struct prr_trace_writer *writer);
 
 /* ------------------------------------------------------------ trace reader */
@@ -332,7 +338,8 @@ PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_create(const char *dir,
 PRR_API void prr_trace_reader_destroy(struct prr_trace_reader *reader);
 /* PRR_OK: *ret is the next event, borrowed until the next call on this reader.
  * PRR_END: the last complete block has been read; see _end_reason.
- * PRR_ERR_TRACE: an undecodable field marked required, or I/O trouble. */
+ * PRR_ERR_TRACE: an undecodable field marked required, or I/O trouble. After
+ * either the same call gives the same answer again, unless the trace grew. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_next(
 	struct prr_trace_reader *reader, const struct prr_event **ret,
 	struct prr_error *err);
@@ -342,7 +349,7 @@ PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_output_data(
 	struct prr_trace_reader *reader, size_t i, const uint8_t **data,
 	struct prr_error *err);
 /* Positions the reader so that _next returns event `index` (or the first one
- * after the last complete block's end: PRR_END). */
+ * after the last complete block's end: PRR_END). `index` is at least 1. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_seek(
 	struct prr_trace_reader *reader, uint64_t index, struct prr_error *err);
 /* After PRR_END: NULL if the trace ended with a TRACE_END event, else one line
