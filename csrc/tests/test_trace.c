@@ -316,6 +316,32 @@ static void test_full_disk(void)
 	prr_trace_reader_destroy(reader);
 }
 
+/* A reader at the end goes on when the trace has grown. */
+static void test_growth(void)
+{
+	struct prr_trace_writer *writer = new_writer("grow");
+	struct prr_trace_reader *reader = open_reader("grow");
+	uint64_t i = 1;
+
+	expect_end(reader, "the trace holds no event");
+	OK(prr_trace_reader_seek(reader, 5, &error));
+	expect_end(reader, "the trace holds no event");
+	for (int round = 0; round < 5; round++) {
+		for (int k = 0; k < 20; k++)
+			write_event(writer, i + (uint64_t)k);
+		expect_end(reader, "the file ends");
+		OK(prr_trace_writer_flush(writer, &error));
+		OK(prr_trace_writer_flush(writer, &error)); /* nothing to do */
+		for (int k = 0; k < 20; k++)
+			expect_next(reader, i++);
+	}
+	write_end(writer);
+	prr_trace_writer_destroy(writer);
+	OK(prr_trace_reader_seek(reader, i + 1, &error));
+	expect_end(reader, NULL);
+	prr_trace_reader_destroy(reader);
+}
+
 static void test_large(void)
 {
 	enum { FIELD = 10 << 20,
@@ -487,6 +513,7 @@ int main(void)
 	test_truncation();
 	test_data_truncation();
 	test_full_disk();
+	test_growth();
 	test_large();
 	test_many_tasks();
 	test_required();
