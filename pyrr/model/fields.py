@@ -39,6 +39,8 @@ class FieldTag(IntEnum):
     BRK = 17
     RLIMIT = 18
     ECHO = 19
+    ECHO_FD = 20
+    ECHO_FD = 20
 
 
 class MappingKind(IntEnum):
@@ -300,17 +302,32 @@ class RLimitField(Packed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EchoField(Packed):
-    """The call's bytes went to the recording's stdout (1) or stderr (2)."""
+    """`data` went to the recording's stdout (1) or stderr (2)."""
 
     tag: ClassVar[FieldTag] = FieldTag.ECHO
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I4x")
+    TAIL: ClassVar[str | None] = "data"
 
     stream: int
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EchoFdField(Packed):
+    """Descriptor `fd` leads to the recording's stdout (1) or stderr (2); `cloexec`: 0 or 1."""
+
+    tag: ClassVar[FieldTag] = FieldTag.ECHO_FD
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<iII4x")
+
+    fd: int
+    stream: int
+    cloexec: int = 0
 
 
 PACKED: tuple[type[Packed], ...] = (
     SyscallField, MappingField, UnmapField, NewTaskField, ExecField, SignalField,
     InstructionField, ExitField, FileChangeField, PatchField, BrkField, RLimitField, EchoField,
+    EchoFdField,
 )  # fmt: skip
 for _cls in PACKED:
     _cls.NAMES = _names(_cls)

@@ -83,7 +83,8 @@ typed_fields: st.SearchStrategy[ev.Field] = st.one_of(
     st.builds(fl.PageHashesField, pages=st.lists(st.tuples(U64, U64), max_size=3).map(tuple)),
     st.builds(fl.BrkField, old_end=U64, new_end=U64),
     st.builds(fl.RLimitField, resource=U32, soft=U64, hard=U64),
-    st.builds(fl.EchoField, stream=U32),
+    st.builds(fl.EchoField, stream=U32, data=st.binary(max_size=9)),
+    st.builds(fl.EchoFdField, fd=I32, stream=U32, cloexec=U32),
     st.builds(fl.UnknownField, tag=st.integers(1000, 0x7FFF), data=st.binary(max_size=9)),
 )  # fmt: skip
 
