@@ -18,7 +18,8 @@ echo "victim: $?"
 set -m
 sh -c 'echo going; kill -STOP $$; echo continued; exit 4' &
 stopped=$!
-while [ "$(ps -o stat= -p $stopped | cut -c1)" != T ]; do :; done
+# A traced process that is stopped shows t.
+until ps -o stat= -p $stopped | grep -qi '^t'; do :; done
 kill -CONT "$stopped"
 wait "$stopped"
 echo "stopped one: $?"
