@@ -40,7 +40,6 @@ class FieldTag(IntEnum):
     RLIMIT = 18
     ECHO = 19
     ECHO_FD = 20
-    ECHO_FD = 20
 
 
 class MappingKind(IntEnum):
