@@ -9,6 +9,7 @@ import signal
 import struct
 from collections.abc import Callable, Mapping, Sequence
 
+from pyrr.cli._flags import FLAG_WORDS, names
 from pyrr.cli._format import quoted, signal_name
 from pyrr.model.events import Event, OutputKind, Registers
 from pyrr.model.grammar import Argument, Command, Direction, Syscall
@@ -62,6 +63,8 @@ def render(call: Syscall, event: Event) -> str:
     for argument, value in zip(arguments_in_use(call, command), values, strict=False):
         if command and call.by_command and argument.name == call.by_command.arg:
             text = command.name
+        elif word := FLAG_WORDS.get((call.name, argument.name)):
+            text = names(word, value)
         else:
             text = one(argument, value, written)
         shown.append(f"{argument.name}={text}")
@@ -104,6 +107,8 @@ def scalar(form: str, value: int) -> str:
             return "AT_FDCWD" if number == AT_FDCWD else str(number)
         case "int" | "pid":
             return str(signed32(value))
+        case "uint":
+            return str(value & 0xFFFF_FFFF)
         case "hex" | "address":
             return "NULL" if form == "address" and value == 0 else hex(value)
         case "octal":

@@ -115,7 +115,7 @@ def test_long_output_is_joined_and_cut() -> None:
 
 def test_failure_names_the_errno() -> None:
     assert shown(call(257, (-100, 0x7FFE0000, 0x80000, 0o644), -2)) == (
-        "openat(dirfd=AT_FDCWD, filename=0x7ffe0000, flags=0x80000, mode=0644)"
+        "openat(dirfd=AT_FDCWD, filename=0x7ffe0000, flags=O_RDONLY|O_CLOEXEC, mode=0644)"
         " = -1 ENOENT (No such file or directory)"
     )
 
