@@ -157,7 +157,8 @@ enum prr_field_tag {
 	PRR_FIELD_PAGE_HASHES = 16, /* struct prr_field_page_hash[] */
 	PRR_FIELD_BRK = 17,        /* struct prr_field_brk */
 	PRR_FIELD_RLIMIT = 18,     /* struct prr_field_rlimit */
-	PRR_FIELD_ECHO = 19        /* struct prr_field_echo: bytes went to stdout/stderr */
+	PRR_FIELD_ECHO = 19,       /* struct prr_field_echo, then bytes that went there */
+	PRR_FIELD_ECHO_FD = 20     /* struct prr_field_echo_fd: a descriptor leads there */
 };
 
 enum prr_syscall_event_flag {
@@ -266,8 +267,10 @@ struct prr_field_patch {
 
 struct prr_field_page_hash {
 	uint64_t addr;
-	uint64_t hash;
+	uint64_t hash; /* prr_page_hash of its 4096 bytes, dead stack taken as zeros */
 };
+/* docs/TRACE_FORMAT.md has the formula. `page`: 4096 bytes. */
+PRR_API uint64_t prr_page_hash(const void *page);
 
 struct prr_field_brk {
 	uint64_t old_end, new_end; /* page-aligned ends of the heap */
@@ -277,6 +280,13 @@ struct prr_field_rlimit {
 	uint32_t resource;
 	uint32_t reserved;
 	uint64_t soft, hard;
+};
+
+struct prr_field_echo_fd {
+	int32_t fd;
+	uint32_t stream;  /* 1 stdout, 2 stderr of the recording */
+	uint32_t cloexec; /* 1: closed by an exec */
+	uint32_t reserved;
 };
 
 struct prr_field_echo {
@@ -367,7 +377,7 @@ struct prr_record_options {
 	int32_t cpu;              /* core for supervisor and tracees */
 	uint64_t slice_ns;        /* fair share of one task before another may run */
 	bool always_switch;       /* another task after every event, where there is one */
-	uint64_t hash_interval_ns; /* page hashes about this often; 0 never */
+	uint32_t hash_ratio;      /* page hashes take at most 1/hash_ratio of the time; 0 none */
 };
 
 enum prr_record_stop_kind {
@@ -403,6 +413,8 @@ PRR_API PRR_MUST_USE enum prr_status prr_record_run(struct prr_record *session,
  * instructions that must be patched. */
 PRR_API PRR_MUST_USE enum prr_status prr_record_file_stored(struct prr_record *session,
 	uint32_t store_id, int content, struct prr_error *err);
+/* No more can be written (a full disk): the program goes on, unrecorded. */
+PRR_API void prr_record_end_trace(struct prr_record *session);
 /* Sends `signo` to every tracee's process; used to end a recording. */
 PRR_API void prr_record_signal_all(struct prr_record *session, int signo);
 

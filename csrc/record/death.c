@@ -13,15 +13,6 @@
 /* The kernel's own limit on the walk (kernel/futex/core.c: ROBUST_LIST_LIMIT). */
 #define ROBUST_LIST_LIMIT 2048
 
-/* Another live task that sees this AddressSpace, or NULL. */
-static struct prr_record_task *survivor(struct prr_record *s, const struct prr_record_task *t)
-{
-	for (struct prr_record_task *o = s->tasks; o; o = o->next)
-		if (o != t && o->as == t->as && o->state != PRR_TASK_EXITING)
-			return o;
-	return NULL;
-}
-
 static enum prr_status add_robust_word(struct prr_record_task *t, uint64_t addr,
 	struct prr_ranges *words, struct prr_error *err)
 {
@@ -60,54 +51,67 @@ static enum prr_status robust_words(struct prr_record_task *t, struct prr_ranges
 	return PRR_OK;
 }
 
-/* Nobody else has this AddressSpace: foresee what the kernel leaves in words
- * that other AddressSpaces share (futex(2): OWNER_DIED, waiters kept). */
-static enum prr_status predicted_word(struct prr_record *s, struct prr_record_task *t,
-	uint64_t addr, uint32_t value, struct prr_error *err)
+void prr_death_deinit(struct prr_death *death)
 {
-	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, addr);
-
-	if (!m || !prr_mapping_is_shared(m))
-		return PRR_OK;
-	value = (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
-	return prr_trace_writer_output(s->writer, t->as->uid, addr, &value, sizeof(value), err);
+	prr_ranges_deinit(&death->words);
+	free(death->values);
+	memset(death, 0, sizeof(*death));
 }
 
-struct death {
-	struct prr_ranges words;
-	uint32_t *values; /* owned; before death */
-	uint64_t clear_child_tid;
-};
+/* What the kernel leaves in a word of the robust list (futex(2): OWNER_DIED,
+ * waiters kept) matters beyond the task only in shared memory; elsewhere the
+ * value 0 says that nobody is left to see it. */
+static uint32_t foreseen(const struct prr_record_task *t, uint64_t addr)
+{
+	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, addr);
+	uint32_t value;
 
-static enum prr_status before(struct prr_record_task *t, struct death *death,
+	if (!m || !prr_mapping_is_shared(m) ||
+		!prr_mem_read(t->uid.tid, prr_remote(addr), &value, sizeof(value)))
+		return 0;
+	return (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+}
+
+enum prr_status prr_death_foresee(struct prr_record_task *t, struct prr_death *death,
 	struct prr_error *err)
 {
 	memset(death, 0, sizeof(*death));
-	PRR_TRY(robust_words(t, &death->words, err));
-	if (death->words.count) {
-		death->values = calloc(death->words.count, sizeof(*death->values));
-		if (!death->values)
-			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
-		for (size_t i = 0; i < death->words.count; i++)
-			(void)prr_mem_read(t->uid.tid, prr_remote(death->words.items[i].addr),
-				&death->values[i], sizeof(uint32_t));
-	}
+	death->as_uid = t->as->uid;
 	death->clear_child_tid = t->clear_child_tid;
+	PRR_TRY(robust_words(t, &death->words, err));
+	if (death->words.count == 0)
+		return PRR_OK;
+	death->values = calloc(death->words.count, sizeof(*death->values));
+	if (!death->values)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	for (size_t i = 0; i < death->words.count; i++)
+		death->values[i] = foreseen(t, death->words.items[i].addr);
 	return PRR_OK;
 }
 
-static enum prr_status append_words(struct prr_record *s, struct prr_record_task *t,
-	const struct death *death, struct prr_error *err)
+/* A live task that sees the dead one's AddressSpace, or NULL. */
+static struct prr_record_task *survivor(struct prr_record *s, const struct prr_record_task *t,
+	uint32_t as_uid)
 {
-	struct prr_record_task *other = survivor(s, t);
+	for (struct prr_record_task *o = s->tasks; o; o = o->next)
+		if (o != t && o->as && o->as->uid == as_uid && o->state != PRR_TASK_EXITING)
+			return o;
+	return NULL;
+}
+
+enum prr_status prr_death_append(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_death *death, struct prr_error *err)
+{
+	struct prr_record_task *other = survivor(s, t, death->as_uid);
 
 	for (size_t i = 0; i < death->words.count; i++) {
 		uint64_t addr = death->words.items[i].addr;
 
 		if (other)
 			PRR_TRY(prr_event_memory(s, other, addr, sizeof(uint32_t), err));
-		else
-			PRR_TRY(predicted_word(s, t, addr, death->values[i], err));
+		else if (death->values[i])
+			PRR_TRY(prr_event_bytes(s, death->as_uid, addr, &death->values[i],
+				sizeof(uint32_t), err));
 	}
 	if (death->clear_child_tid && other)
 		PRR_TRY(prr_event_memory(s, other, death->clear_child_tid, sizeof(int), err));
@@ -155,7 +159,7 @@ static void note_group_status(struct prr_record *s, struct prr_group *group, int
 /* Appends EXIT for t, which no longer runs. `gone`: its wait status is in
  * `status`; else it is a zombie leader. */
 static enum prr_status append_exit(struct prr_record *s, struct prr_record_task *t,
-	const struct death *death, bool gone, int status, struct prr_error *err)
+	const struct prr_death *death, bool gone, int status, struct prr_error *err)
 {
 	struct prr_group *group = t->group;
 	struct prr_field_exit field = { .status = status };
@@ -177,14 +181,14 @@ static enum prr_status append_exit(struct prr_record *s, struct prr_record_task 
 	prr_event_begin(s, t, PRR_EVENT_EXIT, PRR_ORIGIN_KERNEL, &t->regs);
 	PRR_TRY(prr_event_field(s, PRR_FIELD_EXIT, &field, sizeof(field), err));
 	if (death)
-		PRR_TRY(append_words(s, t, death, err));
+		PRR_TRY(prr_death_append(s, t, death, err));
 	return prr_event_commit(s, err);
 }
 
 enum prr_status prr_record_exit_event(struct prr_record *s, struct prr_record_task *t,
 	struct prr_error *err)
 {
-	struct death death;
+	struct prr_death death;
 	unsigned long code = 0;
 	int status = 0;
 	bool leader = t->uid.tid == t->group->tgid;
@@ -199,7 +203,7 @@ enum prr_status prr_record_exit_event(struct prr_record *s, struct prr_record_ta
 	}
 	if (prr_ptrace_event_message(t->uid.tid, &code))
 		status = (int)code;
-	enum prr_status result = before(t, &death, err);
+	enum prr_status result = prr_death_foresee(t, &death, err);
 
 	prr_ptrace_resume(t->uid.tid, PRR_RESUME_CONT, 0);
 	t->state = PRR_TASK_EXITING;
@@ -209,8 +213,7 @@ enum prr_status prr_record_exit_event(struct prr_record *s, struct prr_record_ta
 		result = await_status(t->uid.tid, &status, err);
 	if (result == PRR_OK)
 		result = append_exit(s, t, &death, !(leader && siblings), status, err);
-	prr_ranges_deinit(&death.words);
-	free(death.values);
+	prr_death_deinit(&death);
 	if (s->current == t)
 		s->current = NULL;
 	if (result == PRR_OK && !(leader && siblings))

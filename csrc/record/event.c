@@ -1,10 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Building events: a thin layer over the trace writer. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session.h"
+
+/* What a kill -9 of the supervisor may lose at most, in recording time. */
+#define FLUSH_NS 500000000ull
+
+/* A full disk ends the trace, not the program: it goes on as it would, under
+ * a supervisor that answers its stops and writes nothing more. */
+static enum prr_status kept_going(struct prr_record *s, enum prr_status status,
+	struct prr_error *err)
+{
+	char *text = NULL;
+
+	if (status != PRR_ERR_SYSTEM)
+		return status;
+	s->trace_ended = true;
+	if (asprintf(&text, "the trace ends at event %llu: %s",
+		    (unsigned long long)prr_trace_writer_last_index(s->writer),
+		    err->message ? err->message : "?") < 0)
+		text = NULL;
+	prr_error_deinit(err);
+	prr_error_init(err);
+	return prr_record_want_warning(s, text, err);
+}
+
+void prr_record_end_trace(struct prr_record *s)
+{
+	s->trace_ended = true;
+}
 
 void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
 	enum prr_event_kind kind, enum prr_origin origin, const struct prr_regs *regs)
@@ -13,26 +41,41 @@ void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
 		.kind = (uint16_t)kind,
 		.arch = PRR_ARCH_X86_64,
 		.origin = (uint8_t)origin,
-		.task = t->uid,
-		.as_uid = t->as ? t->as->uid : 0,
-		.regs = *regs,
 	};
 
 	s->last_event_ns = prr_record_now();
+	if (s->trace_ended)
+		return;
+	if (t) {
+		head.task = t->uid;
+		head.as_uid = t->as ? t->as->uid : 0;
+		head.regs = *regs;
+	}
 	head.time_ns = s->last_event_ns - s->start_ns;
 	prr_trace_writer_begin(s->writer, &head);
+}
+
+enum prr_status prr_event_bytes(struct prr_record *s, uint32_t as_uid, uint64_t addr,
+	const void *data, size_t len, struct prr_error *err)
+{
+	if (s->trace_ended)
+		return PRR_OK;
+	return kept_going(s, prr_trace_writer_output(s->writer, as_uid, addr, data, len, err),
+		err);
 }
 
 enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t,
 	uint64_t addr, uint64_t len, struct prr_error *err)
 {
-	while (len > 0) {
+	while (len > 0 && !s->trace_ended) {
 		size_t chunk = len < s->buffer_size ? (size_t)len : s->buffer_size;
 		size_t got = prr_mem_read_some(t->uid.tid, prr_remote(addr), s->buffer, chunk);
 
+		if (got < chunk) /* no access for the task itself: PROT_NONE since */
+			got += prr_mem_peek_some(t->uid.tid, prr_remote(addr + got),
+				s->buffer + got, chunk - got);
 		if (got)
-			PRR_TRY(prr_trace_writer_output(s->writer, t->as->uid, addr, s->buffer,
-				got, err));
+			PRR_TRY(prr_event_bytes(s, t->as->uid, addr, s->buffer, got, err));
 		if (got < chunk)
 			break; /* what is not mapped was not written either */
 		addr += got;
@@ -51,7 +94,10 @@ static bool is_required(uint16_t tag)
 enum prr_status prr_event_field(struct prr_record *s, uint16_t tag, const void *data,
 	size_t len, struct prr_error *err)
 {
-	return prr_trace_writer_field(s->writer, tag, is_required(tag), data, len, err);
+	if (s->trace_ended)
+		return PRR_OK;
+	return kept_going(s,
+		prr_trace_writer_field(s->writer, tag, is_required(tag), data, len, err), err);
 }
 
 enum prr_status prr_event_syscall_field(struct prr_record *s, struct prr_record_task *t,
@@ -98,7 +144,13 @@ enum prr_status prr_event_regs_after(struct prr_record *s, struct prr_record_tas
 
 enum prr_status prr_event_commit(struct prr_record *s, struct prr_error *err)
 {
-	return prr_trace_writer_commit(s->writer, NULL, err);
+	if (s->trace_ended)
+		return PRR_OK;
+	PRR_TRY(kept_going(s, prr_trace_writer_commit(s->writer, NULL, err), err));
+	if (s->trace_ended || s->last_event_ns - s->last_flush_ns < FLUSH_NS)
+		return PRR_OK;
+	s->last_flush_ns = s->last_event_ns;
+	return kept_going(s, prr_trace_writer_flush(s->writer, err), err);
 }
 
 enum prr_status prr_event_note(struct prr_record *s, struct prr_record_task *t,

@@ -63,6 +63,8 @@ enum prr_status prr_record_exec_entry(struct prr_record *s, struct prr_record_ta
 	/* Siblings must die first, each with an EXIT event of its own. */
 	if (t->group->task_count > 1)
 		t->view.flags |= PRR_SYSCALL_MAY_BLOCK;
+	prr_death_deinit(&t->exec_death);
+	PRR_TRY(prr_death_foresee(t, &t->exec_death, err));
 	return read_argv(t, t->args[at ? 2 : 1], err);
 }
 
@@ -373,8 +375,7 @@ static enum prr_status save_pages(struct prr_record *s, struct prr_record_task *
 			continue;
 		if (m->kind != PRR_MAPPING_FILE_PRIVATE && is_zero(page))
 			continue;
-		PRR_TRY(prr_trace_writer_output(s->writer, t->as->uid, addr, page, sizeof(page),
-			err));
+		PRR_TRY(prr_event_bytes(s, t->as->uid, addr, page, sizeof(page), err));
 	}
 	return PRR_OK;
 }
@@ -454,8 +455,12 @@ enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_tas
 		PRR_TRY(prr_event_field(s, PRR_FIELD_ARGV, t->exec_argv, t->exec_argv_len, err));
 	for (size_t i = 0; i < t->as->mappings.count; i++)
 		PRR_TRY(describe_mapping(s, t, &t->as->mappings.items[i], err));
+	if (!s->started)
+		PRR_TRY(prr_record_echo_inherited(s, t, err));
+	PRR_TRY(prr_death_append(s, t, &t->exec_death, err));
 	PRR_TRY(save_memory(s, t, err));
 	PRR_TRY(prr_event_regs_after(s, t, true, err));
+	prr_ptrace_get_sigmask(t->uid.tid, &t->sigmask);
 	t->exec_pending = false;
 	t->exec_old_tid = 0;
 	s->started = true;

@@ -95,6 +95,8 @@ enum prr_status prr_record_need_file(struct prr_record *s, const char *path, con
 {
 	struct stat st;
 
+	if (s->trace_ended)
+		return PRR_OK;
 	if (stat(path, &st) != 0)
 		return prr_fail_errno(err, "cannot save the mapped file %s (%s)", name, path);
 	bool reusable = shared ? mapped_shared(s, st.st_dev, st.st_ino) : !is_racy(&st);

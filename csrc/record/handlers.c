@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * From the model's handler names to functions. A row whose handler has no entry
  * here needs nothing beyond its data. */
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
 #include "session.h"
 
 static enum prr_status set_tid_address_exit(struct prr_record *s, struct prr_record_task *t,
@@ -32,6 +35,24 @@ static enum prr_status arch_prctl_exit(struct prr_record *s, struct prr_record_t
 	return prr_event_regs_after(s, t, false, err);
 }
 
+/* Replay's stacks must end where the recorded ones did. */
+static enum prr_status limit_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	bool by_pid = t->nr == SYS_prlimit64;
+	uint64_t resource = t->args[by_pid ? 1 : 0];
+	struct rlimit limit;
+
+	(void)handled;
+	if (t->regs.rax != 0 || resource != RLIMIT_STACK ||
+		(by_pid && t->args[0] != 0 && (pid_t)t->args[0] != t->ns_tid) ||
+		prlimit(t->uid.tid, RLIMIT_STACK, NULL, &limit) != 0)
+		return PRR_OK;
+	struct prr_field_rlimit field = { .resource = RLIMIT_STACK, .soft = limit.rlim_cur, .hard = limit.rlim_max };
+
+	return prr_event_field(s, PRR_FIELD_RLIMIT, &field, sizeof(field), err);
+}
+
 #define CLONE { .entry = prr_record_clone_entry, .exit = prr_record_clone_exit }
 #define EXECVE \
 	{ .entry = prr_record_exec_entry, .prepare = prr_record_exec_prepare, .exit = prr_record_exec_exit }
@@ -61,6 +82,7 @@ static const struct prr_record_handlers table[PRR_RECORD_HANDLER_COUNT] = {
 		.exit = prr_record_munmap_exit },
 	[PRR_RECORD_NO_NEW_PRIVS] = EMULATE,
 	[PRR_RECORD_PRCTL_TSC] = EMULATE,
+	[PRR_RECORD_PRLIMIT] = { .exit = limit_exit },
 	[PRR_RECORD_PTRACE] = EMULATE,
 	[PRR_RECORD_RT_SIGACTION] = { .exit = prr_record_sigaction_exit },
 	[PRR_RECORD_RT_SIGPROCMASK] = { .exit = prr_record_sigmask_exit },
@@ -70,6 +92,7 @@ static const struct prr_record_handlers table[PRR_RECORD_HANDLER_COUNT] = {
 	[PRR_RECORD_SECCOMP] = EMULATE,
 	[PRR_RECORD_SET_ROBUST_LIST] = { .exit = set_robust_list_exit },
 	[PRR_RECORD_SET_TID_ADDRESS] = { .exit = set_tid_address_exit },
+	[PRR_RECORD_SETRLIMIT] = { .exit = limit_exit },
 	[PRR_RECORD_SHMAT] = { .exit = prr_record_shmat_exit },
 	[PRR_RECORD_SHMDT] = { .exit = prr_record_shmdt_exit },
 	[PRR_RECORD_SIGALTSTACK] = { .exit = prr_record_sigaltstack_exit },

@@ -176,8 +176,8 @@ static void inherit(struct prr_record_task *t, struct prr_record_task *c)
 }
 
 /* The child's first stop: its registers are valid from here on. */
-static enum prr_status first_stop(struct prr_record *s, struct prr_record_task *c,
-	struct prr_error *err)
+static enum prr_status first_stop(struct prr_record *s, struct prr_record_task *t,
+	struct prr_record_task *c, struct prr_error *err)
 {
 	int status;
 
@@ -193,6 +193,10 @@ static enum prr_status first_stop(struct prr_record *s, struct prr_record_task *
 	if (WIFSTOPPED(status) && prr_status_event(status) == PTRACE_EVENT_STOP) {
 		c->state = PRR_TASK_READY;
 		prr_ptrace_get_regs(c->uid.tid, &c->regs);
+		if (t->stripped_untraced && t->nr == SYS_clone) {
+			c->regs.rdi = t->args[0]; /* as the program passed it */
+			c->regs_dirty = true;
+		}
 		prr_ptrace_get_sigmask(c->uid.tid, &c->sigmask);
 		return PRR_OK;
 	}
@@ -216,7 +220,7 @@ enum prr_status prr_record_clone_event(struct prr_record *s, struct prr_record_t
 	inherit(t, c);
 	PRR_TRY(share_or_copy(s, t, c, err));
 	PRR_TRY(join_group(t, c, err));
-	PRR_TRY(first_stop(s, c, err));
+	PRR_TRY(first_stop(s, t, c, err));
 	t->new_child_uid = c->uid;
 	t->in_vfork = t->clone_flags & CLONE_VFORK;
 	prr_record_resume(t, PRR_RESUME_SYSCALL, 0);
@@ -282,6 +286,8 @@ enum prr_status prr_record_exit_entry(struct prr_record *s, struct prr_record_ta
 {
 	prr_event_begin(s, t, PRR_EVENT_SYSCALL, PRR_ORIGIN_KERNEL, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, 0, PRR_SYSCALL_EVENT_NO_RETURN, err));
+	PRR_TRY(prr_record_hashes(s, t,
+		t->nr == SYS_exit_group ? PRR_HASH_LAST_CHANCE : PRR_HASH_IF_DUE, err));
 	PRR_TRY(prr_event_commit(s, err));
 	*handled = PRR_HANDLED_DONE;
 	if (t->nr == SYS_exit_group)

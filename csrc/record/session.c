@@ -271,11 +271,9 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t,
 
 static enum prr_status end(struct prr_record *s, struct prr_error *err)
 {
-	struct prr_event head = { .kind = PRR_EVENT_TRACE_END, .arch = PRR_ARCH_X86_64 };
 	struct prr_field_exit field = { .status = s->root_status, .group_exit = 1 };
 
-	head.time_ns = prr_record_now() - s->start_ns;
-	prr_trace_writer_begin(s->writer, &head);
+	prr_event_begin(s, NULL, PRR_EVENT_TRACE_END, PRR_ORIGIN_KERNEL, NULL);
 	PRR_TRY(prr_event_field(s, PRR_FIELD_EXIT, &field, sizeof(field), err));
 	PRR_TRY(prr_event_commit(s, err));
 	s->stop.kind = PRR_RECORD_STOP_ENDED;

@@ -72,6 +72,14 @@ enum prr_task_state {
 	PRR_TASK_EXITING     /* past PTRACE_EVENT_EXIT */
 };
 
+/* What the kernel will write when a task dies or execs (PITFALLS A9). */
+struct prr_death {
+	struct prr_ranges words; /* futex words of its robust list */
+	uint32_t *values;        /* owned; what each gets; 0: nobody sees it */
+	uint64_t clear_child_tid;
+	uint32_t as_uid;
+};
+
 struct prr_held_signal {
 	siginfo_t info;
 };
@@ -116,6 +124,7 @@ struct prr_record_task {
 	bool exec_pending;    /* PTRACE_EVENT_EXEC seen, exit stop outstanding */
 	bool exec_prepared;   /* the new image is claimed and described */
 	pid_t exec_old_tid;
+	struct prr_death exec_death; /* of the image that the exec replaces */
 	char *exec_path;      /* owned; of the exec in progress */
 	char *exec_argv;      /* owned; NUL-separated */
 	size_t exec_argv_len;
@@ -129,6 +138,11 @@ struct prr_record_task {
 
 	/* Signals. */
 	uint64_t sigmask;
+	bool redo;            /* the call is entered again as if nothing had happened */
+	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0
+	 * unless it was entered again. */
+	uint64_t entered_ns, call_start_ns;
+	bool sigmask_widened; /* ignored signals are blocked during the call */
 	struct prr_held_signal *held; /* owned; taken off the kernel, not yet delivered */
 	size_t held_count, held_capacity;
 	uint64_t altstack_sp, altstack_size;
@@ -163,9 +177,10 @@ struct prr_record {
 	size_t task_count;
 	struct prr_record_task *current;
 	uint32_t next_serial, next_as_uid;
-	uint64_t start_ns, slice_start_ns, last_event_ns, last_hash_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_ns, slice_start_ns, last_event_ns, last_flush_ns, next_hash_ns; /* CLOCK_MONOTONIC */
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
+	bool trace_ended;   /* the disk was full: the program goes on unrecorded */
 	bool started;       /* the program's first exec is recorded */
 	pid_t root_tid;
 	int32_t root_status;
@@ -223,6 +238,9 @@ void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
 	enum prr_event_kind kind, enum prr_origin origin, const struct prr_regs *regs);
 PRR_MUST_USE enum prr_status prr_event_memory(struct prr_record *s,
 	struct prr_record_task *t, uint64_t addr, uint64_t len, struct prr_error *err);
+/* Memory output whose bytes the caller has. */
+PRR_MUST_USE enum prr_status prr_event_bytes(struct prr_record *s, uint32_t as_uid,
+	uint64_t addr, const void *data, size_t len, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_event_field(struct prr_record *s, uint16_t tag,
 	const void *data, size_t len, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_event_syscall_field(struct prr_record *s,
@@ -234,6 +252,15 @@ PRR_MUST_USE enum prr_status prr_event_regs_after(struct prr_record *s,
 PRR_MUST_USE enum prr_status prr_event_commit(struct prr_record *s, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_event_note(struct prr_record *s,
 	struct prr_record_task *t, const char *text, struct prr_error *err);
+
+/* hashes.c */
+enum prr_hash_occasion {
+	PRR_HASH_IF_DUE,
+	PRR_HASH_LAST_CHANCE /* the process ends: a small sample even if none is due */
+};
+/* Appends the hashes of t's memory to the begun event, where it is time. */
+PRR_MUST_USE enum prr_status prr_record_hashes(struct prr_record *s,
+	struct prr_record_task *t, enum prr_hash_occasion occasion, struct prr_error *err);
 
 /* syscall.c */
 PRR_MUST_USE enum prr_status prr_record_entry(struct prr_record *s,
@@ -308,6 +335,13 @@ PRR_MUST_USE enum prr_status prr_patches_copy(struct prr_patch_list *to,
 	const struct prr_patch_list *from, struct prr_error *err);
 void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t len);
 
+/* echo.c: descriptors that lead to the recording's stdout or stderr; fields of
+ * the event that is being built */
+PRR_MUST_USE enum prr_status prr_record_echo_inherited(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_echo_fds(struct prr_record *s,
+	struct prr_record_task *t, int64_t result, struct prr_error *err);
+
 /* process.c */
 enum prr_status prr_record_clone_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
@@ -323,6 +357,13 @@ PRR_MUST_USE enum prr_status prr_record_new_task_field(struct prr_record *s,
 	struct prr_record_task *t, struct prr_error *err);
 
 /* death.c */
+PRR_MUST_USE enum prr_status prr_death_foresee(struct prr_record_task *t,
+	struct prr_death *death, struct prr_error *err);
+/* Appends those words as outputs, as they are now where another task still sees
+ * the AddressSpace. */
+PRR_MUST_USE enum prr_status prr_death_append(struct prr_record *s,
+	struct prr_record_task *t, const struct prr_death *death, struct prr_error *err);
+void prr_death_deinit(struct prr_death *death);
 PRR_MUST_USE enum prr_status prr_record_exit_event(struct prr_record *s,
 	struct prr_record_task *t, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_record_died(struct prr_record *s,
@@ -345,6 +386,14 @@ PRR_MUST_USE enum prr_status prr_record_signal(struct prr_record *s,
  * syscall. *delivered is false when none could be. */
 PRR_MUST_USE enum prr_status prr_record_deliver_at_entry(struct prr_record *s,
 	struct prr_record_task *t, bool *delivered, struct prr_error *err);
+/* Around a call that a signal makes fail with EINTR even when the signal is
+ * ignored: the kernel wakes a traced task for ignored signals, which a bare run
+ * would not notice. They are blocked meanwhile. */
+void prr_record_shield(struct prr_record_task *t);
+void prr_record_unshield(struct prr_record_task *t);
+/* The call in progress answered EINTR though no signal with an effect is there
+ * (SIGCONT wakes a seized task whatever its mask): it has to be entered again. */
+bool prr_record_woken_for_nothing(struct prr_record_task *t, int64_t result);
 PRR_MUST_USE enum prr_status prr_record_hold(struct prr_record_task *t,
 	const siginfo_t *info, struct prr_error *err);
 enum prr_status prr_record_sigaction_exit(struct prr_record *s, struct prr_record_task *t,
@@ -362,6 +411,10 @@ PRR_MUST_USE enum prr_status prr_record_restore_after_trap(struct prr_record *s,
 PRR_MUST_USE enum prr_status prr_record_instruction(struct prr_record *s,
 	struct prr_record_task *t, int signo, const siginfo_t *info, bool *handled,
 	struct prr_error *err);
+
+/* vsyscall.c: t stands at the seccomp stop of a call into the vsyscall page */
+PRR_MUST_USE enum prr_status prr_record_vsyscall(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
 
 /* emulate.c: answered, never run */
 enum prr_status prr_record_emulate_entry(struct prr_record *s, struct prr_record_task *t,

@@ -11,6 +11,7 @@
  * Delivery: PTRACE_SINGLESTEP with the signal makes the kernel build the frame
  * and stop before the handler's first instruction. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -63,6 +64,86 @@ static enum prr_signal_effect effect_of(const struct prr_record_task *t, int sig
 	if (is_ignored_by_default(signo))
 		return PRR_SIGNAL_IGNORED;
 	return is_stop(signo) ? PRR_SIGNAL_STOPPED : PRR_SIGNAL_FATAL;
+}
+
+/* ------------------------------------------- ignored signals during a call */
+
+/* Calls that answer EINTR by themselves. All others answer with restart codes,
+ * with which the kernel repeats the call when no handler runs (signal(7)). */
+static bool answers_eintr(const struct prr_record_task *t)
+{
+	switch (t->nr) {
+	case SYS_epoll_wait:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_connect:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_io_getevents:
+		return true;
+	case SYS_epoll_pwait:
+		return t->args[4] == 0; /* no mask of its own */
+	case SYS_epoll_pwait2:
+		return t->args[4] == 0;
+	default:
+		return false;
+	}
+}
+
+void prr_record_shield(struct prr_record_task *t)
+{
+	uint64_t ignored = 0;
+
+	if (!answers_eintr(t))
+		return;
+	for (int signo = 1; signo < PRR_SIGNAL_COUNT; signo++)
+		if (effect_of(t, signo) == PRR_SIGNAL_IGNORED)
+			ignored |= SIG_BIT(signo);
+	t->sigmask_widened = (ignored & ~t->sigmask) != 0 &&
+		prr_ptrace_set_sigmask(t->uid.tid, t->sigmask | ignored);
+}
+
+void prr_record_unshield(struct prr_record_task *t)
+{
+	if (t->sigmask_widened)
+		prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
+	t->sigmask_widened = false;
+}
+
+static uint64_t pending_signals(const struct prr_record_task *t)
+{
+	char name[64], line[256];
+	unsigned long long set, all = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/status", t->uid.tid);
+	FILE *file = fopen(name, "re");
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "SigPnd: %llx", &set) == 1 ||
+			sscanf(line, "ShdPnd: %llx", &set) == 1)
+			all |= set;
+	fclose(file);
+	return all;
+}
+
+bool prr_record_woken_for_nothing(struct prr_record_task *t, int64_t result)
+{
+	if (result != -EINTR || !answers_eintr(t))
+		return false;
+	uint64_t pending = pending_signals(t) & ~t->sigmask;
+
+	for (int signo = 1; signo < PRR_SIGNAL_COUNT; signo++)
+		if ((pending & SIG_BIT(signo)) && effect_of(t, signo) != PRR_SIGNAL_IGNORED)
+			return false;
+	return true;
 }
 
 /* ------------------------------------------------------------- held signals */
@@ -179,6 +260,8 @@ static enum prr_status enter_handler(struct prr_record *s, struct prr_record_tas
 {
 	struct prr_regs before = t->regs;
 	bool stopped;
+
+	t->redo = false; /* the handler returns to before the call */
 
 	prr_record_resume(t, PRR_RESUME_STEP, info->si_signo);
 	do

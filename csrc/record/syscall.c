@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "../shared/vsyscall.h"
 #include "session.h"
 
 void prr_record_skip(struct prr_record *s, struct prr_record_task *t, int64_t result)
@@ -111,6 +112,9 @@ static enum prr_status run_call(struct prr_record *s, struct prr_record_task *t,
 {
 	bool asleep;
 
+	if (t->view.flags & PRR_SYSCALL_MAY_BLOCK)
+		prr_record_shield(t);
+	t->entered_ns = s->last_event_ns;
 	t->state = PRR_TASK_IN_SYSCALL;
 	prr_record_resume(t, PRR_RESUME_SYSCALL, 0);
 	if (t->growing_scratch || s->task_count < 2 ||
@@ -118,7 +122,7 @@ static enum prr_status run_call(struct prr_record *s, struct prr_record_task *t,
 		return PRR_OK;
 	PRR_TRY(prr_record_is_asleep(s, t, &asleep, err));
 	if (asleep) {
-		s->pending_blocked = t;
+		s->pending_blocked = t->blocked_recorded ? NULL : t;
 		s->current = NULL;
 	}
 	return PRR_OK;
@@ -164,6 +168,46 @@ static enum prr_status enter_call(struct prr_record *s, struct prr_record_task *
 	return run_call(s, t, err);
 }
 
+/* A finite timeout goes on from where it was. */
+static void shorten_timeout(struct prr_record_task *t)
+{
+	bool in_ms = t->nr == SYS_epoll_wait || t->nr == SYS_epoll_pwait;
+	int64_t left = (int32_t)t->args[3];
+
+	if (!in_ms || left <= 0)
+		return;
+	left -= (int64_t)((prr_record_now() - t->call_start_ns) / 1000000);
+	t->regs.r10 = (uint64_t)(left > 0 ? left : 0);
+	t->regs_dirty = true;
+}
+
+static enum prr_status enter_again(struct prr_record *s, struct prr_record_task *t,
+	struct prr_error *err)
+{
+	bool growing;
+
+	t->redo = false;
+	if (wants_scratch(t))
+		PRR_TRY(redirect(t, &growing, err));
+	shorten_timeout(t);
+	return run_call(s, t, err);
+}
+
+/* Puts t back to before its syscall instruction, no event in between. */
+static void redo_call(struct prr_record_task *t)
+{
+	if (t->call_start_ns == 0)
+		t->call_start_ns = t->entered_ns;
+	t->regs = t->entry_regs;
+	t->regs.rip -= 2;
+	t->regs.rax = t->entry_regs.orig_rax;
+	t->regs.orig_rax = (uint64_t)-1;
+	t->regs_dirty = true;
+	t->scratch_active = false;
+	t->state = PRR_TASK_READY;
+	t->redo = true;
+}
+
 enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t,
 	struct prr_error *err)
 {
@@ -171,7 +215,12 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
+	if (prr_is_vsyscall(t->regs.rip))
+		return prr_record_vsyscall(s, t, err);
 	prr_regs_canonical_syscall(&t->regs);
+	if (t->redo)
+		return enter_again(s, t, err);
+	t->call_start_ns = 0;
 	t->entry_regs = t->regs;
 	t->nr = (int64_t)t->regs.orig_rax;
 	prr_regs_syscall_args(&t->regs, t->args);
@@ -217,6 +266,10 @@ static enum prr_status scratch_grown(struct prr_record *s, struct prr_record_tas
 static enum prr_status collect_ranges(struct prr_record_task *t, int64_t *result,
 	struct prr_ranges *ranges, struct prr_error *err)
 {
+	if (t->call_start_ns) { /* entered again with a shortened timeout */
+		prr_regs_set_syscall_args(&t->regs, t->args);
+		t->regs_dirty = true;
+	}
 	if (!t->scratch_active)
 		return prr_outputs_collect(&t->view, t->uid.tid, &t->outputs, *result, ranges,
 			err);
@@ -244,6 +297,8 @@ static enum prr_status append_exit(struct prr_record *s, struct prr_record_task 
 			err));
 	if (handler)
 		PRR_TRY(handler(s, t, &handled, err));
+	PRR_TRY(prr_record_echo_fds(s, t, result, err));
+	PRR_TRY(prr_record_hashes(s, t, PRR_HASH_IF_DUE, err));
 	return prr_event_commit(s, err);
 }
 
@@ -255,6 +310,10 @@ static enum prr_status finish_call(struct prr_record *s, struct prr_record_task 
 	struct prr_record_handlers handlers = prr_record_handlers(t->view.record_handler);
 	int64_t result = (int64_t)t->regs.rax;
 
+	if (prr_record_woken_for_nothing(t, result)) {
+		redo_call(t);
+		return PRR_OK;
+	}
 	if (handlers.prepare)
 		PRR_TRY(handlers.prepare(s, t, &handled, err));
 	if (handled == PRR_HANDLED_STOP)
@@ -283,6 +342,7 @@ enum prr_status prr_record_exit(struct prr_record *s, struct prr_record_task *t,
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK;
 	t->regs_dirty = false;
+	prr_record_unshield(t);
 	if (t->growing_scratch)
 		return scratch_grown(s, t, err);
 	return finish_call(s, t, err);

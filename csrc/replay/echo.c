@@ -141,25 +141,32 @@ static void on_close_range(struct prr_files *files, const uint64_t args[6])
 	}
 }
 
-/* Opening a name of an open descriptor gives another way to the same file. */
-static enum prr_status on_open(struct prr_replay_task *t, uint64_t name, uint64_t flags,
-	int64_t result, struct prr_error *err)
+/* Descriptors that the recorder found to lead there. */
+static enum prr_status on_found(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_error *err)
 {
-	char path[32] = "";
-	int32_t fd = -1;
+	for (size_t i = 0; i < s->event->field_count; i++) {
+		const struct prr_field *field = &s->event->fields[i];
+		struct prr_field_echo_fd found;
 
-	prr_mem_read_some(t->tid, prr_remote(name), path, sizeof(path) - 1);
-	if (strcmp(path, "/dev/stdout") == 0)
-		fd = 1;
-	else if (strcmp(path, "/dev/stderr") == 0)
-		fd = 2;
-	else if (strncmp(path, "/dev/fd/", 8) == 0)
-		fd = atoi(path + 8);
-	else if (strncmp(path, "/proc/self/fd/", 14) == 0)
-		fd = atoi(path + 14);
-	if (fd < 0)
-		return PRR_OK;
-	return duplicate(t->files, fd, (int32_t)result, flags & O_CLOEXEC, err);
+		if (field->tag != PRR_FIELD_ECHO_FD || field->len < sizeof(found))
+			continue;
+		memcpy(&found, field->data, sizeof(found));
+		PRR_TRY(add(t->files, found.fd, found.stream == 2 ? 2 : 1, found.cloexec, err));
+	}
+	return PRR_OK;
+}
+
+/* A number that a call hands out anew led nowhere before; a stale entry would
+ * echo what goes to a file. */
+static void forget_pair(struct prr_replay_task *t, uint64_t addr)
+{
+	int32_t pair[2];
+
+	if (!prr_mem_read(t->tid, prr_remote(addr), pair, sizeof(pair)))
+		return;
+	forget(t->files, pair[0]);
+	forget(t->files, pair[1]);
 }
 
 static enum prr_status follow(struct prr_replay_task *t, int64_t nr, const uint64_t args[6],
@@ -181,10 +188,26 @@ static enum prr_status follow(struct prr_replay_task *t, int64_t nr, const uint6
 	case SYS_close_range:
 		on_close_range(t->files, args);
 		return PRR_OK;
+	case SYS_pipe:
+	case SYS_pipe2:
+		forget_pair(t, args[0]);
+		return PRR_OK;
+	case SYS_socketpair:
+		forget_pair(t, args[3]);
+		return PRR_OK;
 	case SYS_open:
-		return on_open(t, args[0], args[1], result, err);
 	case SYS_openat:
-		return on_open(t, args[1], args[2], result, err);
+	case SYS_openat2:
+	case SYS_creat:
+	case SYS_socket:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_epoll_create1:
+	case SYS_eventfd2:
+	case SYS_timerfd_create:
+	case SYS_memfd_create:
+		forget(t->files, (int32_t)result);
+		return PRR_OK;
 	default:
 		return PRR_OK;
 	}
@@ -276,6 +299,7 @@ enum prr_status prr_replay_echo(struct prr_replay *s, struct prr_replay_task *t,
 	case SYS_sendmsg:
 		return fd < 0 ? PRR_OK : put_message(s, t, fd, args[1], (uint64_t)result, err);
 	default:
-		return follow(t, nr, args, result, err);
+		PRR_TRY(follow(t, nr, args, result, err));
+		return on_found(s, t, err);
 	}
 }

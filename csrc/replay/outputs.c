@@ -36,7 +36,18 @@ static enum prr_status write_output(struct prr_replay *s, size_t i, struct prr_e
 enum prr_status prr_replay_outputs(struct prr_replay *s, struct prr_error *err)
 {
 	for (size_t i = 0; i < s->event->output_count; i++)
-		PRR_TRY(write_output(s, i, err));
+		if (s->event->outputs[i].as_uid != s->written_as_uid)
+			PRR_TRY(write_output(s, i, err));
+	return PRR_OK;
+}
+
+enum prr_status prr_replay_outputs_of(struct prr_replay *s, uint32_t as_uid,
+	struct prr_error *err)
+{
+	for (size_t i = 0; i < s->event->output_count; i++)
+		if (s->event->outputs[i].as_uid == as_uid)
+			PRR_TRY(write_output(s, i, err));
+	s->written_as_uid = as_uid;
 	return PRR_OK;
 }
 

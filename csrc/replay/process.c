@@ -215,8 +215,10 @@ enum prr_status prr_replay_exec(struct prr_replay *s, struct prr_replay_task *t,
 	if (!data)
 		return PRR_OK; /* it failed */
 	memcpy(&field, data, sizeof(field));
-	if (t->as) /* the very first one was made by prr_replay_spawn */
+	if (t->as) { /* the very first one was made by prr_replay_spawn */
+		PRR_TRY(prr_replay_outputs_of(s, t->as->uid, err));
 		PRR_TRY(exec_stub(s, t, err));
+	}
 	drop_zombie_leader(s, t);
 	t->uid.tid = s->event->task.tid;
 	t->group = t->uid.serial;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "../shared/vsyscall.h"
 #include "session.h"
 
 static enum prr_status gone(struct prr_replay_task *t, struct prr_error *err)
@@ -49,7 +50,8 @@ enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task 
 			got = waitpid(t->tid, &status, __WALL);
 		if (got != t->tid || !WIFSTOPPED(status))
 			return gone(t, err);
-		if (prr_status_is_syscall(status)) {
+		if (prr_status_is_syscall(status) ||
+			prr_status_event(status) == PTRACE_EVENT_SECCOMP) {
 			*arrival = PRR_ARRIVAL_SYSCALL;
 			break;
 		}
@@ -61,7 +63,7 @@ enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task 
 	}
 	if (!prr_ptrace_get_regs(t->tid, &t->regs))
 		return gone(t, err);
-	if (*arrival == PRR_ARRIVAL_SYSCALL)
+	if (*arrival == PRR_ARRIVAL_SYSCALL && !prr_is_vsyscall(t->regs.rip))
 		prr_regs_canonical_syscall(&t->regs);
 	return PRR_OK;
 }

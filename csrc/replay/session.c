@@ -113,6 +113,7 @@ void prr_replay_destroy(struct prr_replay *s)
 	if (CPU_COUNT(&s->old_affinity) > 0)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	prr_replay_objects_deinit(s);
+	prr_replay_names_deinit(s);
 	if (s->stub_fd >= 0)
 		close(s->stub_fd);
 	free(s->buffer);
@@ -216,6 +217,7 @@ static enum prr_status loop(struct prr_replay *s, struct prr_replay_stop *stop,
 		}
 		PRR_TRY(status);
 		s->last_index = s->event->index;
+		s->written_as_uid = 0;
 		PRR_TRY(replay_event(s, err));
 	}
 	stop->kind = PRR_REPLAY_STOP_ENDED;

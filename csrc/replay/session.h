@@ -28,6 +28,7 @@ struct prr_replay_as { /* AddressSpace */
 	uint32_t uid;
 	unsigned task_count;
 	struct prr_mappings mappings;
+	uint64_t memory_checked; /* EventIndex where its memory was last compared; 0 never */
 };
 
 struct prr_echo_fd { /* a descriptor that leads to the recording's stdout or stderr */
@@ -68,9 +69,15 @@ struct prr_replay {
 	struct prr_replay_task *tasks; /* owned */
 	struct prr_object *objects;    /* owned */
 	size_t object_count, object_capacity;
+	struct prr_store_name { /* how the program called a mapped file */
+		uint32_t store_id;
+		char *path; /* owned */
+	} *names; /* owned; kept for the check of memory only */
+	size_t name_count, name_capacity;
 	int stub_fd;                   /* memfd of the stub program */
 	cpu_set_t old_affinity;
 	uint64_t last_index;
+	uint32_t written_as_uid; /* outputs of the event for it are written already */
 	int32_t status;
 	bool ended, interrupted;
 	uint32_t root_serial;
@@ -115,8 +122,16 @@ PRR_MUST_USE enum prr_status prr_replay_diverged(struct prr_replay *s,
 PRR_MUST_USE enum prr_status prr_replay_check_regs(struct prr_replay *s,
 	struct prr_replay_task *t, struct prr_error *err);
 
+/* hashes.c: compares t's memory with the hashes that the event has, if any */
+PRR_MUST_USE enum prr_status prr_replay_check_memory(struct prr_replay *s,
+	struct prr_replay_task *t, struct prr_error *err);
+void prr_replay_names_deinit(struct prr_replay *s);
+
 /* outputs.c */
 PRR_MUST_USE enum prr_status prr_replay_outputs(struct prr_replay *s, struct prr_error *err);
+/* Those of one AddressSpace that is about to go (an exec), ahead of the rest. */
+PRR_MUST_USE enum prr_status prr_replay_outputs_of(struct prr_replay *s, uint32_t as_uid,
+	struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_regs_after(struct prr_replay *s,
 	struct prr_replay_task *t, struct prr_error *err);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "../shared/vsyscall.h"
 #include "session.h"
 
 /* The state in which the program goes on after a syscall. */
@@ -49,8 +50,11 @@ static enum prr_status finish(struct prr_replay *s, struct prr_replay_task *t,
 {
 	PRR_TRY(effects(s, t, call, err));
 	PRR_TRY(prr_replay_patches(s, t, err));
+	if (prr_is_vsyscall(t->regs.rip))
+		PRR_TRY(prr_vsyscall_leave(t->tid, call->result, &t->regs, err));
 	set_result(t, call->result, s->event->regs.orig_rax);
-	return prr_replay_regs_after(s, t, err);
+	PRR_TRY(prr_replay_regs_after(s, t, err));
+	return prr_replay_check_memory(s, t, err);
 }
 
 static enum prr_status blocked(struct prr_replay *s, struct prr_replay_task *t,

@@ -92,50 +92,14 @@ size_t prr_mem_read_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
 	return done;
 }
 
+size_t prr_mem_peek_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
+{
+	return read_proc_mem(tid, addr.value, buf, len);
+}
+
 bool prr_mem_read(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
 {
 	return prr_mem_read_some(tid, addr, buf, len) == len;
-}
-
-/* Reads one byte of each of `count` pages: the first byte of the stretch at
- * `addr` for the first, each next page's start for the others. */
-static bool touch_pages(pid_t tid, uint64_t addr, size_t count)
-{
-	char bytes[PAGES_AT_ONCE];
-	struct iovec local = { bytes, count };
-	struct iovec remote[PAGES_AT_ONCE];
-	ssize_t n;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t at = i ? addr - addr % PAGE + i * PAGE : addr;
-
-		remote[i] = (struct iovec){ (void *)at, 1 };
-	}
-	n = process_vm_readv(tid, &local, 1, remote, count, 0);
-	if (n < 0 && is_call_refused(errno)) {
-		n = 0;
-		while ((size_t)n < count &&
-			read_proc_mem(tid, (uint64_t)remote[n].iov_base, bytes, 1) == 1)
-			n++;
-	}
-	return n >= 0 && (size_t)n == count;
-}
-
-bool prr_mem_is_readable(pid_t tid, prr_remote_addr addr, size_t len)
-{
-	uint64_t at = addr.value, end = at + len;
-
-	if (end < at)
-		return false;
-	while (at < end) {
-		uint64_t pages = (end - 1) / PAGE - at / PAGE + 1;
-		size_t count = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
-
-		if (!touch_pages(tid, at, count))
-			return false;
-		at = at - at % PAGE + count * PAGE;
-	}
-	return true;
 }
 
 /* How many bytes from addr on lie in mappings that the task itself may write:
@@ -161,6 +125,50 @@ static size_t writable_len(pid_t tid, uint64_t addr, size_t len)
 	}
 	fclose(maps);
 	return reach - addr < len ? reach - addr : len;
+}
+
+/* Reads one byte of each of `count` pages and writes it back, as the only way to
+ * ask whether the kernel would: the first byte of the stretch at `addr` for the
+ * first page, each next page's start for the others. */
+static bool rewrite_pages(pid_t tid, uint64_t addr, size_t count)
+{
+	char bytes[PAGES_AT_ONCE];
+	struct iovec local = { bytes, count };
+	struct iovec remote[PAGES_AT_ONCE];
+	ssize_t n;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = i ? addr - addr % PAGE + i * PAGE : addr;
+
+		remote[i] = (struct iovec){ (void *)at, 1 };
+	}
+	n = process_vm_readv(tid, &local, 1, remote, count, 0);
+	if (n < 0 && is_call_refused(errno)) {
+		uint64_t end = addr - addr % PAGE + count * PAGE;
+
+		return writable_len(tid, addr, end - addr) == end - addr;
+	}
+	if (n < 0 || (size_t)n != count)
+		return false;
+	n = process_vm_writev(tid, &local, 1, remote, count, 0);
+	return n >= 0 && (size_t)n == count;
+}
+
+bool prr_mem_is_writable(pid_t tid, prr_remote_addr addr, size_t len)
+{
+	uint64_t at = addr.value, end = at + len;
+
+	if (end < at)
+		return false;
+	while (at < end) {
+		uint64_t pages = (end - 1) / PAGE - at / PAGE + 1;
+		size_t count = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
+
+		if (!rewrite_pages(tid, at, count))
+			return false;
+		at = at - at % PAGE + count * PAGE;
+	}
+	return true;
 }
 
 size_t prr_mem_write_some(pid_t tid, prr_remote_addr addr, const void *buf, size_t len)

@@ -22,11 +22,13 @@ static inline prr_remote_addr prr_remote(uint64_t value)
 /* Reads up to len bytes; returns how many from the start were readable
  * (0..len). Stops at the first unreadable page; never an error. */
 size_t prr_mem_read_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len);
+/* The same through /proc/PID/mem: regardless of page protection. */
+size_t prr_mem_peek_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len);
 /* true when all len bytes were read / written. prr_mem_write respects the page
  * protection of the tracee (as the kernel's own copy_to_user does). */
 bool prr_mem_read(pid_t tid, prr_remote_addr addr, void *buf, size_t len);
-/* Can all len bytes be read? Looks at one byte a page. */
-bool prr_mem_is_readable(pid_t tid, prr_remote_addr addr, size_t len);
+/* Could the kernel write all len bytes for the task? Rewrites one byte a page. */
+bool prr_mem_is_writable(pid_t tid, prr_remote_addr addr, size_t len);
 size_t prr_mem_write_some(pid_t tid, prr_remote_addr addr, const void *buf, size_t len);
 bool prr_mem_write(pid_t tid, prr_remote_addr addr, const void *buf, size_t len);
 /* Writes regardless of page protection (patches, replayed outputs). */

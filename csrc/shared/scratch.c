@@ -154,7 +154,7 @@ static uint64_t put(struct layout *layout, unsigned arg, uint64_t key, uint64_t 
 	if (is_measuring(layout))
 		return target;
 	ready = filled ? fill(layout, target, piece.place, len)
-		       : prr_mem_is_readable(layout->tid, prr_remote(target), len);
+		       : prr_mem_is_writable(layout->tid, prr_remote(target), len);
 	if (!ready || !add_piece(layout, piece))
 		return leave_in_place(layout, target);
 	return piece.place;
@@ -394,8 +394,14 @@ static uint64_t copy_back(pid_t tid, uint64_t place, uint64_t target, uint64_t l
 		size_t got = prr_mem_read_some(tid, prr_remote(place + done), buf, want);
 		size_t put_len = prr_mem_write_some(tid, prr_remote(target + done), buf, got);
 
-		done += put_len;
-		if (put_len < want)
+		/* Writable at the entry, no longer so: another thread changed it while
+		 * the call slept. The data is taken from its source already, so the
+		 * order is made up in which the kernel wrote before that change. */
+		if (put_len < got)
+			(void)prr_mem_poke(tid, prr_remote(target + done + put_len),
+				buf + put_len, got - put_len);
+		done += got;
+		if (got < want)
 			break;
 	}
 	if (buf != small)

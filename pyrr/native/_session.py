@@ -37,7 +37,8 @@ class ReplayStopKind(IntEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordStop:
     """Why recording came back. `status` is a wait status (ENDED); `path` opens the file
-    to store, `name` is the tracee's word for it, sizes are bytes, times ns (STORE_FILE)."""
+    to store, `name` is the tracee's word for it, sizes are bytes, times ns (STORE_FILE).
+    """
 
     kind: RecordStopKind
     status: int = 0
@@ -55,7 +56,8 @@ class RecordStop:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStop:
     """Why replay came back. `status` is the program's wait status (ENDED), `event` the
-    EventIndex last replayed."""
+    EventIndex last replayed.
+    """
 
     kind: ReplayStopKind
     status: int
@@ -90,7 +92,7 @@ class RecordSession:
         cpu: int,
         slice_ns: int,
         always_switch: bool,
-        hash_interval_ns: int,
+        hash_ratio: int,
     ) -> None:
         """Spawns `program`, stopped at its exec. Raises a PyrrError."""
         self._argv, self._env = _Strings(argv), _Strings(env)
@@ -103,7 +105,7 @@ class RecordSession:
         self._options.cpu = cpu
         self._options.slice_ns = slice_ns
         self._options.always_switch = always_switch
-        self._options.hash_interval_ns = hash_interval_ns
+        self._options.hash_ratio = hash_ratio
         slot = ffi.new("struct prr_record **")
         with error_slot() as error:
             check(lib.prr_record_create(self._options, writer.pointer, slot, error), error)
@@ -121,6 +123,10 @@ class RecordSession:
         with error_slot() as error:
             status = lib.prr_record_file_stored(self._handle.pointer, store_id, content, error)
             check(status, error)
+
+    def end_trace(self) -> None:
+        """No more can be written: the program goes on, unrecorded."""
+        lib.prr_record_end_trace(self._handle.pointer)
 
     def signal_all(self, signo: int) -> None:
         """Sends a signal to every recorded process."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import assert_never
 
-from pyrr.errors import EnvironmentUnsupported
+from pyrr.errors import EnvironmentUnsupported, SystemFailure
 from pyrr.native import RecordSession, RecordStop, RecordStopKind, TraceWriter, choose_cpu
 from pyrr.record._header import header_for
 from pyrr.record._program import resolve
@@ -20,20 +20,24 @@ from pyrr.trace.filestore import FileStore, user_cache
 from pyrr.trace.format import write_header
 
 SLICE_NS = 50_000_000
-HASH_INTERVAL_NS = 0
+HASH_RATIO = 50
+"""Page hashes take at most this part (1/HASH_RATIO) of the time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
     """What to record. `env` overrides the caller's environment; `switch` is "share"
     (another task runs after a fair share) or "always" (after every event); `cpu` the
-    core to run on, None: the least busy one."""
+    core to run on, None: the least busy one. Page hashes, for replay's check of memory,
+    take at most 1/`hash_ratio` of the time; 0: none are written.
+    """
 
     argv: tuple[str, ...]
     trace_dir: Path
     env: Mapping[str, str] = field(default_factory=dict)
     switch: str = "share"
     cpu: int | None = None
+    hash_ratio: int = HASH_RATIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +56,19 @@ def exit_code_of(status: int) -> int:
 
 
 class _Interrupts:
-    """Signals to pyrr itself. SIGINT and SIGQUIT come from the terminal, which sends them
-    to the program as well: the program decides. SIGTERM and SIGHUP end the recording."""
+    """Signals to pyrr itself.
+
+    SIGINT and SIGQUIT come from the terminal, which sends them to the program as well: the
+    program decides. SIGTERM and SIGHUP are passed on to it; a second one ends it.
+    """
 
     def __init__(self) -> None:
-        self.ending: int | None = None
+        self.pending: list[int] = []
+        self.seen = 0
 
     def on_end(self, signo: int, _frame: FrameType | None) -> None:
-        self.ending = signo
+        """Remembers it for the loop."""
+        self.pending.append(signo)
 
     def on_terminal(self, _signo: int, _frame: FrameType | None) -> None:
         """Nothing: the program has it too."""
@@ -107,7 +116,7 @@ def record(options: RecordOptions) -> RecordResult:
             cpu=cpu,
             slice_ns=SLICE_NS,
             always_switch=options.switch == "always",
-            hash_interval_ns=HASH_INTERVAL_NS,
+            hash_ratio=options.hash_ratio,
         ) as session,
     ):
         status = _drive(session, store, interrupts)
@@ -123,18 +132,30 @@ def _drive(session: RecordSession, store: FileStore, interrupts: _Interrupts) ->
             case RecordStopKind.STORE_FILE:
                 _store(session, store, stop)
             case RecordStopKind.INTERRUPTED:
-                if interrupts.ending is not None:
-                    session.signal_all(signal.SIGKILL)
+                _pass_on(session, interrupts)
             case RecordStopKind.WARNING:
                 print(f"pyrr: {stop.text}", file=sys.stderr)
             case _:
                 assert_never(stop.kind)
 
 
+def _pass_on(session: RecordSession, interrupts: _Interrupts) -> None:
+    while interrupts.pending:
+        signo = interrupts.pending.pop(0)
+        session.signal_all(signo if interrupts.seen == 0 else signal.SIGKILL)
+        interrupts.seen += 1
+
+
 def _store(session: RecordSession, store: FileStore, stop: RecordStop) -> None:
     identity = FileIdentity(
         dev=stop.dev, ino=stop.ino, size=stop.size, mtime_ns=stop.mtime_ns, ctime_ns=stop.ctime_ns
     )
-    store_id = store.add(Path(stop.path), identity, cacheable=stop.cacheable, name=stop.name)
+    try:
+        store_id = store.add(Path(stop.path), identity, cacheable=stop.cacheable, name=stop.name)
+    except SystemFailure as failed:
+        # A full disk ends the trace, not the program.
+        print(f"pyrr: the trace ends here: {failed.message}", file=sys.stderr)
+        session.end_trace()
+        return
     with store.path(store_id).open("rb") as content:
         session.file_stored(store_id, content.fileno())

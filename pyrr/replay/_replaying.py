@@ -15,7 +15,8 @@ from pyrr.trace.reader import Trace
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
     """What to replay. `check` is "registers" or "memory" (page hashes too); the
-    descriptors get the recording's stdout and stderr, -1: nothing does."""
+    descriptors get the recording's stdout and stderr, -1: nothing does.
+    """
 
     trace_dir: Path
     check: str = "registers"
