@@ -27,7 +27,7 @@ static void *accepter(void *arg)
 
 int main(void)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET};
+	struct sockaddr_in to = { .sin_family = AF_INET };
 	socklen_t len = sizeof(to);
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

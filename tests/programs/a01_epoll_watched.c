@@ -22,7 +22,7 @@ static void *waiter(void *arg)
 int main(void)
 {
 	int source = eventfd(0, 0);
-	struct epoll_event want = {.events = EPOLLIN, .data.u64 = 0x1122334455667788};
+	struct epoll_event want = { .events = EPOLLIN, .data.u64 = 0x1122334455667788 };
 
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	CHECK(epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, source, &want) == 0);

@@ -10,7 +10,7 @@
 
 static int first[2], second[2];
 static struct pollfd set[3];
-static struct timespec limit = {.tv_sec = 30, .tv_nsec = 0};
+static struct timespec limit = { .tv_sec = 30, .tv_nsec = 0 };
 static int use_ppoll;
 
 static void *poller(void *arg)
@@ -31,9 +31,9 @@ int main(void)
 		char byte;
 
 		use_ppoll = round % 2;
-		set[0] = (struct pollfd){.fd = first[0], .events = POLLIN, .revents = 0x700};
-		set[1] = (struct pollfd){.fd = -1, .events = POLLIN, .revents = 0x700};
-		set[2] = (struct pollfd){.fd = second[0], .events = POLLIN, .revents = 0x700};
+		set[0] = (struct pollfd){ .fd = first[0], .events = POLLIN, .revents = 0x700 };
+		set[1] = (struct pollfd){ .fd = -1, .events = POLLIN, .revents = 0x700 };
+		set[2] = (struct pollfd){ .fd = second[0], .events = POLLIN, .revents = 0x700 };
 		watch_start(&w, set, sizeof(set), poller);
 		write_all(second[1], "x", 1);
 		watch_finish(&w, use_ppoll ? "ppoll" : "poll");

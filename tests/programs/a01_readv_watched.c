@@ -29,9 +29,9 @@ int main(void)
 		struct watch w;
 		struct iovec before[3];
 
-		vec[0] = (struct iovec){.iov_base = buffer + 64, .iov_len = 32};
-		vec[1] = (struct iovec){.iov_base = buffer, .iov_len = 30};
-		vec[2] = (struct iovec){.iov_base = buffer + 32, .iov_len = 32};
+		vec[0] = (struct iovec){ .iov_base = buffer + 64, .iov_len = 32 };
+		vec[1] = (struct iovec){ .iov_base = buffer, .iov_len = 30 };
+		vec[2] = (struct iovec){ .iov_base = buffer + 32, .iov_len = 32 };
 		memcpy(before, vec, sizeof(vec));
 		memset(buffer, '.', sizeof(buffer));
 		for (size_t i = 0; i < sizeof(text); i++)

@@ -28,8 +28,8 @@ static void *receive(void *arg)
 static void prepare(struct iovec *vec)
 {
 	memset(&area, 0, sizeof(area));
-	vec[0] = (struct iovec){.iov_base = area.first, .iov_len = sizeof(area.first)};
-	vec[1] = (struct iovec){.iov_base = area.second, .iov_len = sizeof(area.second)};
+	vec[0] = (struct iovec){ .iov_base = area.first, .iov_len = sizeof(area.first) };
+	vec[1] = (struct iovec){ .iov_base = area.second, .iov_len = sizeof(area.second) };
 	area.msg.msg_name = &area.from;
 	area.msg.msg_namelen = sizeof(area.from);
 	area.msg.msg_iov = vec;
@@ -41,8 +41,8 @@ static void prepare(struct iovec *vec)
 
 int main(void)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "to.sock"};
-	struct sockaddr_un me = {.sun_family = AF_UNIX, .sun_path = "from.sock"};
+	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = "to.sock" };
+	struct sockaddr_un me = { .sun_family = AF_UNIX, .sun_path = "from.sock" };
 	int sender = socket(AF_UNIX, SOCK_DGRAM, 0), on = 1;
 
 	receiver = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -57,7 +57,7 @@ int main(void)
 		prepare(vec);
 		watch_start(&w, &area, sizeof(area), receive);
 		CHECK(sendto(sender, "a datagram of 24 bytes..", 24, 0, (struct sockaddr *)&to,
-			     sizeof(to)) == 24);
+			      sizeof(to)) == 24);
 		watch_finish(&w, "recvmsg");
 		CHECK(memcmp(area.first, "a datagram of 24", 16) == 0);
 		CHECK(memcmp(area.second, " bytes..", 8) == 0);

@@ -35,7 +35,7 @@ int main(void)
 		FD_SET(fds[0], &area.in);
 		FD_SET(fds[0], &area.bad);
 		FD_SET(900, &area.in);
-		area.left = (struct timeval){.tv_sec = 50};
+		area.left = (struct timeval){ .tv_sec = 50 };
 		watch_start(&w, &area, sizeof(area), selecter);
 		write_all(fds[1], "x", 1);
 		watch_finish(&w, "select");

@@ -48,7 +48,7 @@ int main(void)
 		else
 			CHECK(WEXITSTATUS(area.status) == 40 + round);
 		say("child %d used %ld us, %ld KB\n", child, area.usage.ru_stime.tv_usec,
-		    area.usage.ru_maxrss);
+			area.usage.ru_maxrss);
 		close(gate[0]);
 		close(gate[1]);
 	}

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-static const int traps[] = {SIGSEGV, SIGILL, SIGTRAP};
+static const int traps[] = { SIGSEGV, SIGILL, SIGTRAP };
 
 static void check_ignored(const char *who)
 {

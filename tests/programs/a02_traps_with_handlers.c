@@ -28,7 +28,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 
 static void install(int signo, int flags)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags };
 
 	CHECK(sigaction(signo, &action, NULL) == 0);
 }

@@ -26,8 +26,8 @@ static uint64_t compute(uint64_t x)
 
 int main(void)
 {
-	struct itimerval every = {.it_interval.tv_usec = 5000, .it_value.tv_usec = 1000};
-	struct sigaction action = {.sa_handler = tick};
+	struct itimerval every = { .it_interval.tv_usec = 5000, .it_value.tv_usec = 1000 };
+	struct sigaction action = { .sa_handler = tick };
 	uint64_t x = 1;
 	sigset_t none;
 
@@ -43,7 +43,7 @@ int main(void)
 		else if (i % 3 == 1)
 			result = sigsuspend(&none);
 		else
-			result = nanosleep(&(struct timespec){.tv_sec = 100}, NULL);
+			result = nanosleep(&(struct timespec){ .tv_sec = 100 }, NULL);
 		CHECK(result == -1 && errno == EINTR && ticks > before);
 		say("round %d: %d ticks, %016lx\n", i, ticks, x);
 	}

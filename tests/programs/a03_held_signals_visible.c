@@ -20,9 +20,9 @@ static void check_pending(int signo, int wanted)
 
 int main(void)
 {
-	struct itimerval soon = {.it_value.tv_usec = 3000};
+	struct itimerval soon = { .it_value.tv_usec = 3000 };
 	struct signalfd_siginfo record;
-	struct timespec limit = {.tv_sec = 20};
+	struct timespec limit = { .tv_sec = 20 };
 	siginfo_t info;
 	sigset_t set;
 	int fd;
@@ -43,7 +43,7 @@ int main(void)
 	check_pending(SIGALRM, 0);
 
 	for (int i = 0; i < 3; i++) {
-		CHECK(sigqueue(getpid(), SIGRTMIN + 2, (union sigval){.sival_int = 100 + i}) == 0);
+		CHECK(sigqueue(getpid(), SIGRTMIN + 2, (union sigval){ .sival_int = 100 + i }) == 0);
 		check_pending(SIGRTMIN + 2, 1);
 	}
 	CHECK(read(fd, &record, sizeof(record)) == sizeof(record));
@@ -53,7 +53,7 @@ int main(void)
 	CHECK(read(fd, &record, sizeof(record)) == sizeof(record) && record.ssi_int == 102);
 	check_pending(SIGRTMIN + 2, 0);
 
-	limit = (struct timespec){.tv_nsec = 2000000};
+	limit = (struct timespec){ .tv_nsec = 2000000 };
 	CHECK(sigtimedwait(&set, &info, &limit) == -1 && errno == EAGAIN);
 
 	/* Now while the wait is under way. */

@@ -23,8 +23,8 @@ static void handler(int signo)
 
 int main(void)
 {
-	struct itimerval every = {.it_interval.tv_usec = 700, .it_value.tv_usec = 500};
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct itimerval every = { .it_interval.tv_usec = 700, .it_value.tv_usec = 500 };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	sigset_t set, pending;
 	int sections = 0, were_pending = 0;
 	pid_t self = getpid(), child;
@@ -56,6 +56,6 @@ int main(void)
 	reap_ok(child);
 	CHECK(!broken && children > 0);
 	say("%d sections, %d alarms, %d signals of the child, pending in %d\n", sections, alarms,
-	    children, were_pending);
+		children, were_pending);
 	return 0;
 }

@@ -29,8 +29,8 @@ static void tick(int signo, siginfo_t *info, void *context)
 
 int main(void)
 {
-	struct itimerval every = {.it_interval.tv_usec = 900, .it_value.tv_usec = 300};
-	struct sigaction action = {.sa_sigaction = tick, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct itimerval every = { .it_interval.tv_usec = 900, .it_value.tv_usec = 300 };
+	struct sigaction action = { .sa_sigaction = tick, .sa_flags = SA_SIGINFO | SA_RESTART };
 	int fd = open("/dev/zero", O_RDONLY);
 	char bytes[64];
 	uint64_t x = 1;
@@ -44,7 +44,7 @@ int main(void)
 		CHECK(read(fd, bytes, sizeof(bytes)) == 64);
 		CHECK(getppid() > 0);
 	}
-	every = (struct itimerval){0};
+	every = (struct itimerval){ 0 };
 	CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
 	say("%d ticks in %lu rounds, hash %016lx, x %016lx\n", ticks, where, hash, x);
 	return 0;

@@ -43,7 +43,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 	uint32_t upward = 0x5f80;   /* round up, all exceptions masked */
 	uint16_t control = 0x0b7f;  /* x87: round up */
 	volatile double one = 1.0, three = 3.0, before, after;

@@ -23,7 +23,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 	(void)signo;
 	(void)info;
 	__asm__ volatile("vpcmpeqb %%xmm0,%%xmm0,%%xmm0\n\tvmovdqa %%xmm0,%%xmm7\n\tvzeroall" ::
-				 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
+			: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7");
 	if (edit) {
 		unsigned char *area = (unsigned char *)u->uc_mcontext.fpregs;
 		uint64_t upper = 0xfeedfacefeedface;
@@ -48,16 +48,16 @@ static uint64_t across(const ymm *in, ymm *out3, ymm *out7)
 			 "vmovdqu %%ymm7, %[o7]\n\t"
 			 "movq %%r12, %[r12]\n\t"
 			 "vzeroupper"
-			 : "+a"(number), [o3] "=m"(*out3), [o7] "=m"(*out7), [r12] "=m"(r12)
-			 : [in3] "m"(in[0]), [in7] "m"(in[1]), "D"(pid), "S"(tid), "d"((long)SIGUSR1)
-			 : "rcx", "r11", "r12", "xmm3", "xmm7", "memory", "cc");
+		: "+a"(number), [o3] "=m"(*out3), [o7] "=m"(*out7), [r12] "=m"(r12)
+		: [in3] "m"(in[0]), [in7] "m"(in[1]), "D"(pid), "S"(tid), "d"((long)SIGUSR1)
+		: "rcx", "r11", "r12", "xmm3", "xmm7", "memory", "cc");
 	CHECK(number == 0);
 	return r12;
 }
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 	ymm in[2], three, seven;
 
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);

@@ -57,7 +57,7 @@ int main(void)
 	child = fork();
 	if (child == 0) {
 		execlp("sh", "sh", "-c", "printf 'from a shell' | dd of=mapped bs=1 seek=60 conv=notrunc 2>/dev/null",
-		       NULL);
+			NULL);
 		_exit(1);
 	}
 	reap_ok(child);

@@ -34,7 +34,7 @@ static int peek(const volatile char *p)
 int main(void)
 {
 	struct mapfile m;
-	struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
 
 	CHECK(sigaction(SIGBUS, &action, NULL) == 0);
 	mapfile_open(&m, "mapped");

@@ -22,7 +22,7 @@ static void *sleeper(void *arg)
 
 static void crash(void)
 {
-	struct rlimit none = {0, 0};
+	struct rlimit none = { 0, 0 };
 	pthread_t t;
 
 	CHECK(setrlimit(RLIMIT_CORE, &none) == 0);

@@ -72,7 +72,7 @@ static void round_of(struct shared *s, int number)
 	reap_ok(sibling);
 	CHECK(s->deaths == number + 1 && s->value == 11 * (number + 1));
 	say("round %d: holder %d, sibling %d, lock word %08x\n", number, holder, sibling,
-	    s->mutex.__data.__lock);
+		s->mutex.__data.__lock);
 	close(gate[0]);
 	close(gate[1]);
 }

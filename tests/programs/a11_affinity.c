@@ -54,6 +54,6 @@ int main(void)
 	CHECK(sched_setaffinity(0x3fffffff, sizeof(all), &all) == -1 && errno == ESRCH);
 	CHECK(syscall(SYS_sched_getaffinity, 0, 1, &now) == -1 && errno == EINVAL);
 	say("raw result %ld, cpu %d\n", syscall(SYS_sched_getaffinity, 0, sizeof(now), &now),
-	    sched_getcpu() >= 0);
+		sched_getcpu() >= 0);
 	return 0;
 }

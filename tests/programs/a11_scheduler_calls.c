@@ -19,7 +19,7 @@ struct attributes {
 
 static void try_policy(int policy, int priority, const char *name)
 {
-	struct sched_param param = {.sched_priority = priority}, now;
+	struct sched_param param = { .sched_priority = priority }, now;
 	int result = sched_setscheduler(0, policy, &param);
 
 	if (result == -1) {
@@ -35,8 +35,8 @@ static void try_policy(int policy, int priority, const char *name)
 
 int main(void)
 {
-	struct attributes attr = {.size = sizeof(attr)};
-	struct sched_param zero = {0};
+	struct attributes attr = { .size = sizeof(attr) };
+	struct sched_param zero = { 0 };
 	struct timespec quantum;
 	pid_t child;
 
@@ -64,6 +64,6 @@ int main(void)
 	CHECK(getpriority(PRIO_PROCESS, 0) == 9);
 	CHECK(sched_rr_get_interval(0, &quantum) == 0);
 	say("priorities %d..%d\n", sched_get_priority_min(SCHED_FIFO),
-	    sched_get_priority_max(SCHED_FIFO));
+		sched_get_priority_max(SCHED_FIFO));
 	return 0;
 }

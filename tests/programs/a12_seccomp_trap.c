@@ -24,7 +24,7 @@ static void on_sys(int signo, siginfo_t *info, void *context)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = on_sys, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = on_sys, .sa_flags = SA_SIGINFO };
 
 	CHECK(sigaction(SIGSYS, &action, NULL) == 0);
 	filter_install(SYS_getppid, SECCOMP_RET_TRAP | 77);

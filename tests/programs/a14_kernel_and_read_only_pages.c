@@ -52,7 +52,7 @@ static void while_asleep(int prot)
 	if (prot >= 0) {
 		CHECK(mprotect(page, 4096, PROT_READ) == 0);
 		say("protection %d: result %ld, page %016lx\n", prot, result,
-		    hash_bytes(page, 4096, HASH_START));
+			hash_bytes(page, 4096, HASH_START));
 	} else {
 		say("unmapped: result %ld\n", result);
 	}

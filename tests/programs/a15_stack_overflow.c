@@ -41,7 +41,7 @@ static int descend(volatile int *above)
 static void overflow(const char *who)
 {
 	static _Thread_local char other[65536];
-	stack_t stack = {.ss_sp = other, .ss_size = sizeof(other)};
+	stack_t stack = { .ss_sp = other, .ss_size = sizeof(other) };
 	volatile int zero = 0;
 
 	CHECK(sigaltstack(&stack, NULL) == 0);
@@ -60,7 +60,7 @@ static void *thread(void *arg)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	struct rlimit limit;
 	pthread_t t;
 

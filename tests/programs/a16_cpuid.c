@@ -36,6 +36,6 @@ int main(void)
 		CHECK((low & 3) == 3);
 	}
 	say("xcr0 %08x%08x, avx2 %d, sse4.2 %d\n", high, low, !!__builtin_cpu_supports("avx2"),
-	    !!__builtin_cpu_supports("sse4.2"));
+		!!__builtin_cpu_supports("sse4.2"));
 	return 0;
 }

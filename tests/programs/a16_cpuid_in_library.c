@@ -11,8 +11,8 @@
 
 int main(void)
 {
-	const char *names[] = {"libgcc_s.so.1", "libstdc++.so.6", "libcrypto.so.3",
-			       "libgcrypt.so.20", "libm.so.6"};
+	const char *names[] = { "libgcc_s.so.1", "libstdc++.so.6", "libcrypto.so.3",
+		"libgcrypt.so.20", "libm.so.6" };
 
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 5; i++) {

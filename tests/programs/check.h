@@ -25,16 +25,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(cond)                                            \
-	do {                                                   \
-		if (!(cond))                                   \
+#define CHECK(cond)                                              \
+	do {                                                     \
+		if (!(cond))                                     \
 			check_failed(__FILE__, __LINE__, #cond); \
 	} while (0)
 
 static inline void check_failed(const char *file, int line, const char *what)
 {
 	(void)dprintf(STDERR_FILENO, "%s:%d: does not hold: %s (errno %d, %s)\n", file, line,
-		      what, errno, strerror(errno));
+		what, errno, strerror(errno));
 	_exit(99);
 }
 
@@ -95,7 +95,7 @@ static inline void reap_ok(pid_t pid)
 /* Sleeps for all of `ms` milliseconds, however often a signal interrupts. */
 static inline void sleep_ms(long ms)
 {
-	struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	while (nanosleep(&left, &left) == -1)
 		CHECK(errno == EINTR);

@@ -30,9 +30,9 @@ static void draw(void)
 		} while (!ok);
 		do {
 			__asm__ volatile("rdrand %%r13\n\tpushfq\n\tpopq %1\n\tmovq %%r13, %0"
-					 : "=r"(high), "=r"(flags)
-					 :
-					 : "r13", "cc", "memory");
+				: "=r"(high), "=r"(flags)
+				:
+				: "r13", "cc", "memory");
 		} while (!(flags & 1));
 		CHECK((flags & 0x8d4) == 0); /* OF, SF, ZF, AF, PF */
 		say("rdrand: %016lx %08x %04x %016lx\n", wide, middle, narrow, high);

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 static inline long futex(void *word, int op, uint32_t value, const void *timeout, void *word2,
-			 uint32_t value3)
+	uint32_t value3)
 {
 	return syscall(SYS_futex, word, op, value, timeout, word2, value3);
 }

@@ -25,7 +25,7 @@ static void *sleeper(void *arg)
 
 static void timeouts(void)
 {
-	struct timespec relative = {.tv_nsec = 3000000}, deadline;
+	struct timespec relative = { .tv_nsec = 3000000 }, deadline;
 
 	atomic_store(&word, 5);
 	CHECK(futex(&word, FUTEX_WAIT, 4, NULL, NULL, 0) == -1 && errno == EAGAIN);

@@ -22,7 +22,7 @@ static void *sleeper(void *arg)
 
 	(void)arg;
 	for (int i = 0; i < 3; i++)
-		v[i] = (struct waiter){.address = (uintptr_t)&words[i], .flags = 2 /* 32 bits */};
+		v[i] = (struct waiter){ .address = (uintptr_t)&words[i], .flags = 2 /* 32 bits */ };
 	atomic_store(&tid, gettid());
 	result = syscall(449, v, 3, 0, &limit, CLOCK_MONOTONIC);
 	result_errno = errno;

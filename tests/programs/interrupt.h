@@ -30,7 +30,7 @@ static inline void interrupt_handler(int signo)
 
 static inline void interrupt_install(int flags)
 {
-	struct sigaction action = {.sa_handler = interrupt_handler, .sa_flags = flags};
+	struct sigaction action = { .sa_handler = interrupt_handler, .sa_flags = flags };
 
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 	atomic_store(&interrupt_handled, 0);
@@ -55,8 +55,7 @@ static inline void *interrupt_body(void *arg)
 /* The calling thread is the one that will be interrupted `pokes` times. */
 static inline void interrupt_start(struct interrupt *in, int pokes, void (*finish)(void))
 {
-	*in = (struct interrupt){.target = pthread_self(), .target_tid = gettid(), .pokes = pokes,
-				 .finish = finish};
+	*in = (struct interrupt){ .target = pthread_self(), .target_tid = gettid(), .pokes = pokes, .finish = finish };
 	CHECK(pthread_create(&in->sender, NULL, interrupt_body, in) == 0);
 }
 

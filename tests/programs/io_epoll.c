@@ -15,7 +15,7 @@ static int shared_epoll, taken[3];
 
 static void add(int epoll, int fd, uint32_t events)
 {
-	struct epoll_event e = {.events = events, .data.fd = fd};
+	struct epoll_event e = { .events = events, .data.fd = fd };
 
 	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) == 0);
 }
@@ -24,7 +24,7 @@ static void modes(void)
 {
 	int epoll = epoll_create1(0), outer = epoll_create1(0), fds[2];
 	struct epoll_event got[4], e;
-	struct timespec limit = {.tv_nsec = 1000000};
+	struct timespec limit = { .tv_nsec = 1000000 };
 	long n;
 
 	CHECK(pipe(fds) == 0);
@@ -34,7 +34,7 @@ static void modes(void)
 	write_all(fds[1], "ab", 2);
 	CHECK(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 0) == 1);
 	CHECK(epoll_wait(outer, got, 4, 0) == 1 && got[0].data.fd == epoll);
-	e = (struct epoll_event){.events = EPOLLIN | EPOLLET, .data.u64 = 77};
+	e = (struct epoll_event){ .events = EPOLLIN | EPOLLET, .data.u64 = 77 };
 	CHECK(epoll_ctl(epoll, EPOLL_CTL_MOD, fds[0], &e) == 0);
 	CHECK(epoll_wait(epoll, got, 4, 0) == 1 && got[0].data.u64 == 77);
 	CHECK(epoll_wait(epoll, got, 4, 0) == 0);
@@ -85,7 +85,7 @@ static void shared(void)
 			sched_yield();
 	}
 	while (__atomic_load_n(&taken[0], __ATOMIC_SEQ_CST) + __atomic_load_n(&taken[1], __ATOMIC_SEQ_CST) <
-	       40)
+		40)
 		sched_yield();
 	__atomic_store_n(&taken[2], 1, __ATOMIC_SEQ_CST);
 	n = 2;

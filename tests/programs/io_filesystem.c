@@ -42,7 +42,7 @@ static void make_and_move(int dir)
 
 static void times_and_attributes(int dir)
 {
-	struct timespec times[2] = {{.tv_sec = 1000000000, .tv_nsec = 5}, {.tv_nsec = UTIME_NOW}};
+	struct timespec times[2] = { { .tv_sec = 1000000000, .tv_nsec = 5 }, { .tv_nsec = UTIME_NOW } };
 	struct stat st;
 	char value[32] = "";
 
@@ -61,7 +61,7 @@ static void times_and_attributes(int dir)
 
 static void open_beneath(int dir)
 {
-	struct open_how how = {.flags = O_RDONLY, .resolve = RESOLVE_BENEATH};
+	struct open_how how = { .flags = O_RDONLY, .resolve = RESOLVE_BENEATH };
 	long fd = syscall(SYS_openat2, dir, "../..", &how, sizeof(how));
 
 	say("openat2: %s\n", fd == -1 ? strerror(errno) : "opened");

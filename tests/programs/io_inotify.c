@@ -13,7 +13,7 @@ int main(void)
 {
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), watch, seen = 0;
 	char buffer[4096] __attribute__((aligned(8)));
-	struct pollfd set = {.fd = fd, .events = POLLIN};
+	struct pollfd set = { .fd = fd, .events = POLLIN };
 	pid_t child;
 
 	if (fd < 0) {

@@ -10,7 +10,7 @@
 
 static int set_lock(int fd, int command, short type, off_t start, off_t len)
 {
-	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
 
 	return fcntl(fd, command, &lock);
 }
@@ -46,7 +46,7 @@ static void counter_under_lock(int use_flock)
 
 static void conflicts(void)
 {
-	struct flock asked = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct flock asked = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int fd = open("counter", O_RDWR), other = open("counter", O_RDWR);
 	pid_t child;
 

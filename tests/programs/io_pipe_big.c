@@ -48,7 +48,7 @@ static void readv_in_pieces(int fd)
 		while (at < SIZE && count < 300) {
 			size_t len = piece < SIZE - at ? piece : SIZE - at;
 
-			vec[count++] = (struct iovec){.iov_base = copy + at, .iov_len = len};
+			vec[count++] = (struct iovec){ .iov_base = copy + at, .iov_len = len };
 			at += len;
 		}
 		n = readv(fd, vec, count);

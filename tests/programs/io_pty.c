@@ -23,7 +23,7 @@ static void handler(int signo)
 
 static void child_body(void)
 {
-	struct sigaction action = {.sa_handler = handler};
+	struct sigaction action = { .sa_handler = handler };
 	struct winsize size;
 	struct termios t;
 	char line[64];
@@ -67,7 +67,7 @@ static void expect(int master, const char *wanted)
 
 int main(void)
 {
-	struct winsize size = {.ws_row = 24, .ws_col = 80};
+	struct winsize size = { .ws_row = 24, .ws_col = 80 };
 	char rest[64];
 	int master, status;
 	pid_t child = forkpty(&master, NULL, NULL, &size);

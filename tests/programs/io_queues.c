@@ -45,8 +45,8 @@ static void messages(void)
 
 static void semaphores(void)
 {
-	struct sembuf down = {.sem_num = 0, .sem_op = -1, .sem_flg = SEM_UNDO}, up = {.sem_op = 1};
-	struct timespec limit = {.tv_nsec = 2000000};
+	struct sembuf down = { .sem_num = 0, .sem_op = -1, .sem_flg = SEM_UNDO }, up = { .sem_op = 1 };
+	struct timespec limit = { .tv_nsec = 2000000 };
 	int set = semget(IPC_PRIVATE, 2, IPC_CREAT | 0600);
 	pid_t child;
 
@@ -67,7 +67,7 @@ static void semaphores(void)
 
 static void posix_queue(void)
 {
-	struct mq_attr attr = {.mq_maxmsg = 3, .mq_msgsize = 32};
+	struct mq_attr attr = { .mq_maxmsg = 3, .mq_msgsize = 32 };
 	struct timespec soon;
 	char name[64], text[32];
 	unsigned priority;

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 static int listener;
-static struct sockaddr_in address = {.sin_family = AF_INET};
+static struct sockaddr_in address = { .sin_family = AF_INET };
 
 static void serve(void)
 {
@@ -35,7 +35,7 @@ static void serve(void)
 static void ask(int i)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | (i % 2 ? SOCK_NONBLOCK : 0), 0), error = 0, on = 1;
-	struct pollfd set = {.fd = fd, .events = POLLOUT};
+	struct pollfd set = { .fd = fd, .events = POLLOUT };
 	socklen_t len = sizeof(error);
 	char line[64];
 	ssize_t n;
@@ -59,7 +59,7 @@ static void ask(int i)
 
 static void datagrams(void)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET}, from;
+	struct sockaddr_in a = { .sin_family = AF_INET }, from;
 	socklen_t len = sizeof(a);
 	int one = socket(AF_INET, SOCK_DGRAM, 0), two = socket(AF_INET, SOCK_DGRAM, 0);
 	char text[32];
@@ -81,7 +81,7 @@ static void datagrams(void)
 
 int main(void)
 {
-	struct linger at_once = {.l_onoff = 1};
+	struct linger at_once = { .l_onoff = 1 };
 	struct ifaddrs *interfaces;
 	socklen_t len = sizeof(address);
 	pid_t child;

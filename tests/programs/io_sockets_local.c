@@ -14,13 +14,11 @@ static void send_descriptor(int via, int fd)
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec vec = {.iov_base = "fd", .iov_len = 2};
-	struct msghdr msg = {.msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
+	} control = { 0 };
+	struct iovec vec = { .iov_base = "fd", .iov_len = 2 };
+	struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 
-	control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
-					  .cmsg_type = SCM_RIGHTS};
+	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
 	CHECK(sendmsg(via, &msg, 0) == 2);
 }
@@ -30,11 +28,10 @@ static int receive_descriptor(int via)
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
+	} control = { 0 };
 	char text[8] = "";
-	struct iovec vec = {.iov_base = text, .iov_len = sizeof(text)};
-	struct msghdr msg = {.msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
+	struct iovec vec = { .iov_base = text, .iov_len = sizeof(text) };
+	struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	int fd;
 
 	CHECK(recvmsg(via, &msg, MSG_CMSG_CLOEXEC) == 2 && strcmp(text, "fd") == 0);
@@ -71,14 +68,14 @@ static void many_messages(void)
 	char bytes[5][16];
 	struct iovec vec[5];
 	struct mmsghdr messages[5];
-	struct timespec limit = {.tv_sec = 5};
+	struct timespec limit = { .tv_sec = 5 };
 	int pair[2];
 
 	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
 	memset(messages, 0, sizeof(messages));
 	for (int i = 0; i < 5; i++) {
-		vec[i] = (struct iovec){.iov_base = bytes[i],
-					.iov_len = (size_t)snprintf(bytes[i], 16, "message %d", i)};
+		vec[i] = (struct iovec){ .iov_base = bytes[i],
+			.iov_len = (size_t)snprintf(bytes[i], 16, "message %d", i) };
 		messages[i].msg_hdr.msg_iov = &vec[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
 	}
@@ -118,7 +115,7 @@ static void named(const struct sockaddr_un *name, socklen_t len)
 
 int main(void)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "name.sock"};
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "name.sock" };
 
 	between_processes();
 	many_messages();

@@ -46,7 +46,7 @@ static void to_stdout(int file)
 
 static void between_pipes(void)
 {
-	struct iovec vec = {.iov_base = "mapped bytes", .iov_len = 12};
+	struct iovec vec = { .iov_base = "mapped bytes", .iov_len = 12 };
 	char text[64] = "";
 	int a[2], b[2], file;
 	off_t offset = 5;

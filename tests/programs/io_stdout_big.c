@@ -20,7 +20,7 @@ int main(void)
 		write_all(STDOUT_FILENO, block + i, 4096);
 	(void)dprintf(STDERR_FILENO, "two of four\n");
 	for (int i = 0; i < 3; i++)
-		vec[i] = (struct iovec){.iov_base = block + i * 1000, .iov_len = 1000};
+		vec[i] = (struct iovec){ .iov_base = block + i * 1000, .iov_len = 1000 };
 	for (int i = 0; i < 300; i++)
 		CHECK(writev(STDOUT_FILENO, vec, 3) == 3000);
 	(void)dprintf(STDERR_FILENO, "three of four\n");

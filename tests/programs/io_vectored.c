@@ -11,8 +11,8 @@
 static void offsets(int fd)
 {
 	char a[5] = "", b[7] = "", all[32] = "";
-	struct iovec out[2] = {{.iov_base = "01234", .iov_len = 5}, {.iov_base = "56789ab", .iov_len = 7}};
-	struct iovec in[2] = {{.iov_base = a, .iov_len = 4}, {.iov_base = b, .iov_len = 6}};
+	struct iovec out[2] = { { .iov_base = "01234", .iov_len = 5 }, { .iov_base = "56789ab", .iov_len = 7 } };
+	struct iovec in[2] = { { .iov_base = a, .iov_len = 4 }, { .iov_base = b, .iov_len = 6 } };
 
 	CHECK(writev(fd, out, 2) == 12 && lseek(fd, 0, SEEK_CUR) == 12);
 	CHECK(pwritev(fd, out, 2, 20) == 12);

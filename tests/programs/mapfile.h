@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { PAGE = 4096, PAGES = 4 };
+enum { PAGE = 4096,
+	PAGES = 4 };
 
 struct mapfile {
 	int fd;
@@ -53,8 +54,8 @@ static inline void mapfile_show(const struct mapfile *m, const char *what)
 		size = PAGES * PAGE;
 	size = (size + PAGE - 1) / PAGE * PAGE;
 	say("%s: size %ld file %016lx private %016lx shared %016lx\n", what, (long)st.st_size, hash,
-	    hash_bytes((const void *)m->private_map, size, HASH_START),
-	    hash_bytes((const void *)m->shared_map, size, HASH_START));
+		hash_bytes((const void *)m->private_map, size, HASH_START),
+		hash_bytes((const void *)m->shared_map, size, HASH_START));
 }
 
 #endif

@@ -11,7 +11,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { P = 4096, PAGES = 32 };
+enum { P = 4096,
+	PAGES = 32 };
 static char *area;
 static volatile int faults;
 
@@ -35,7 +36,7 @@ static void *toucher(void *arg)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 	pthread_t t[2];
 	int fds[2];
 

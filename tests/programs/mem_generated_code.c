@@ -11,10 +11,10 @@
 
 typedef uint64_t (*function)(void);
 
-static const unsigned char return_number[] = {0xb8, 1, 0, 0, 0, 0xc3};      /* mov eax,1; ret */
-static const unsigned char get_pid[] = {0xb8, 39, 0, 0, 0, 0x0f, 0x05, 0xc3}; /* getpid */
-static const unsigned char time_stamp[] = {0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0,
-					   0xc3}; /* rdtsc; shl rdx,32; or rax,rdx; ret */
+static const unsigned char return_number[] = { 0xb8, 1, 0, 0, 0, 0xc3 };      /* mov eax,1; ret */
+static const unsigned char get_pid[] = { 0xb8, 39, 0, 0, 0, 0x0f, 0x05, 0xc3 }; /* getpid */
+static const unsigned char time_stamp[] = { 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0,
+	0xc3 }; /* rdtsc; shl rdx,32; or rax,rdx; ret */
 
 static void use(char *write_to, char *run_at)
 {
@@ -37,7 +37,7 @@ int main(void)
 {
 	int fd = (int)syscall(SYS_memfd_create, "code", 0);
 	char *both = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-			  -1, 0);
+		-1, 0);
 	char *writable, *runnable;
 	pid_t child;
 

@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { P = 4096, STACK = 64 * P };
+enum { P = 4096,
+	STACK = 64 * P };
 static ucontext_t main_context, co_context;
 static sigjmp_buf back;
 static volatile int steps;
@@ -34,7 +35,7 @@ static void on_fault(int signo)
 int main(void)
 {
 	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	char *room = mmap(NULL, 2048 * P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *top, *low;
 
@@ -50,7 +51,7 @@ int main(void)
 
 	CHECK(munmap(room, 2048 * P) == 0);
 	top = mmap(room + 2040 * P, 4 * P, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0);
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0);
 	CHECK(top == room + 2040 * P && signal(SIGSEGV, on_fault) != SIG_ERR);
 	low = top;
 	if (sigsetjmp(back, 1) == 0) {

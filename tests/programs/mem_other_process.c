@@ -25,8 +25,8 @@ static void target(int gate)
 static void by_vm_calls(pid_t child)
 {
 	char back[16] = "", text[] = "by writev";
-	struct iovec here = {.iov_base = text, .iov_len = sizeof(text)};
-	struct iovec there = {.iov_base = area, .iov_len = sizeof(text)};
+	struct iovec here = { .iov_base = text, .iov_len = sizeof(text) };
+	struct iovec there = { .iov_base = area, .iov_len = sizeof(text) };
 
 	if (process_vm_writev(child, &here, 1, &there, 1, 0) == -1) {
 		CHECK(errno == EPERM || errno == ENOSYS);

@@ -16,14 +16,15 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { WORKERS = 3, CLIENTS = 24 };
+enum { WORKERS = 3,
+	CLIENTS = 24 };
 struct statistics {
 	int served[WORKERS][2];
 	int order[CLIENTS];
 	int total;
 };
 static struct statistics *statistics;
-static struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "server"};
+static struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "server" };
 static int listener, worker;
 
 static void *serve(void *arg)
@@ -80,7 +81,7 @@ static void ask(int i)
 static void end_workers(int signals)
 {
 	int epoll = epoll_create1(0), ended = 0, status;
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = signals};
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = signals };
 	struct signalfd_siginfo info;
 
 	CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, signals, &event) == 0);

@@ -19,11 +19,11 @@ int main(void)
 {
 	int pidfd = -1, parent_word = 0, status;
 	static volatile int child_word;
-	struct clone_args args = {.flags = CLONE_PIDFD | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID,
-				  .pidfd = (uintptr_t)&pidfd,
-				  .parent_tid = (uintptr_t)&parent_word,
-				  .child_tid = (uintptr_t)&child_word,
-				  .exit_signal = SIGCHLD};
+	struct clone_args args = { .flags = CLONE_PIDFD | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID,
+		.pidfd = (uintptr_t)&pidfd,
+		.parent_tid = (uintptr_t)&parent_word,
+		.child_tid = (uintptr_t)&child_word,
+		.exit_signal = SIGCHLD };
 	struct pollfd ready;
 	long child = clone3(&args, sizeof(args));
 
@@ -38,19 +38,19 @@ int main(void)
 		_exit(17);
 	}
 	CHECK(parent_word == child && child_word == 0 && pidfd >= 0);
-	ready = (struct pollfd){.fd = pidfd, .events = POLLIN};
+	ready = (struct pollfd){ .fd = pidfd, .events = POLLIN };
 	CHECK(poll(&ready, 1, -1) == 1);
 	status = reap((pid_t)child);
 	CHECK(WEXITSTATUS(status) == 17);
 	close(pidfd);
 
-	args = (struct clone_args){.flags = CLONE_CLEAR_SIGHAND, .exit_signal = SIGCHLD};
+	args = (struct clone_args){ .flags = CLONE_CLEAR_SIGHAND, .exit_signal = SIGCHLD };
 	child = clone3(&args, sizeof(args));
 	if (child == 0)
 		_exit(18);
 	CHECK(WEXITSTATUS(reap((pid_t)child)) == 18);
 
-	args = (struct clone_args){.exit_signal = 1000};
+	args = (struct clone_args){ .exit_signal = 1000 };
 	CHECK(clone3(&args, sizeof(args)) == -1 && errno == EINVAL);
 	CHECK(clone3(&args, 8) == -1 && errno == EINVAL);
 	CHECK(clone3(NULL, sizeof(args)) == -1 && errno == EFAULT);

@@ -21,7 +21,7 @@ static void daemon_body(int report)
 	say("nobody hears this\n");
 	fd = (int)syscall(SYS_memfd_create, "log", 0);
 	n = snprintf(text, sizeof(text), "daemon %d, session %d, group %d, umask %o\n", getpid(),
-		     getsid(0), getpgrp(), umask(0));
+		getsid(0), getpgrp(), umask(0));
 	write_all(fd, text, (size_t)n);
 	CHECK(pread(fd, text, sizeof(text), 0) == n);
 	write_all(report, text, (size_t)n);

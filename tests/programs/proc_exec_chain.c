@@ -51,7 +51,7 @@ static void handler(int signo)
 static void next(char **argv, int round)
 {
 	char number[16];
-	char *args[] = {argv[0], number, NULL};
+	char *args[] = { argv[0], number, NULL };
 	int fd;
 
 	(void)snprintf(number, sizeof(number), "%d", round + 1);

@@ -25,7 +25,7 @@ static void make(const char *name, const char *text, mode_t mode)
 
 static void fail(const char *name, int wanted)
 {
-	char *args[] = {(char *)name, NULL};
+	char *args[] = { (char *)name, NULL };
 	int result = execve(name, args, environ);
 
 	say("%s: %d, %s\n", name, result, strerror(errno));
@@ -48,7 +48,7 @@ static void succeed(const char *name, int wanted)
 int main(void)
 {
 	char *huge = malloc(200000);
-	char *args[] = {"true", huge, NULL};
+	char *args[] = { "true", huge, NULL };
 
 	make("plain", "no program\n", 0600);
 	make("data", "no program\n", 0700);

@@ -26,7 +26,7 @@ int main(void)
 		for (;;)
 			pause();
 	}
-	ready = (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
+	ready = (struct pollfd){ .fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN };
 	CHECK(ready.fd >= 0 && poll(&ready, 1, 0) == 0);
 	copy = (int)syscall(SYS_pidfd_getfd, ready.fd, fds[1], 0);
 	if (copy >= 0) {

@@ -41,7 +41,7 @@ static void by_exec(void)
 static void by_spawn(void)
 {
 	posix_spawn_file_actions_t actions;
-	char *argv[] = {"cat", NULL}, text[32] = "";
+	char *argv[] = { "cat", NULL }, text[32] = "";
 	int in[2], out[2];
 	pid_t child;
 

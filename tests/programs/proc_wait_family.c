@@ -29,7 +29,7 @@ static pid_t child_until_told(int *gate, int code)
 
 static void not_yet_then_peek(void)
 {
-	siginfo_t info = {0};
+	siginfo_t info = { 0 };
 	struct rusage usage;
 	int gate, status;
 	pid_t child = child_until_told(&gate, 44);

@@ -58,7 +58,7 @@ int main(void)
 	from_file("/proc/sys/kernel/random/uuid", 36);
 	show("AT_RANDOM", (const void *)getauxval(AT_RANDOM), 16);
 	say("canary %016lx, malloc %p, code %p, stack %p\n", canary(), malloc(100), (void *)main,
-	    (void *)bytes);
+		(void *)bytes);
 	CHECK(mkstemp(name) >= 0);
 	say("%s\n", name);
 	child = fork();

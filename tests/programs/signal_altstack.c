@@ -22,7 +22,7 @@ static _Thread_local volatile int on_alternate, state, depth;
 static void handler(int signo)
 {
 	char here;
-	stack_t now, other = {.ss_sp = stack_bytes, .ss_size = SIZE};
+	stack_t now, other = { .ss_sp = stack_bytes, .ss_size = SIZE };
 
 	on_alternate = &here >= stack_bytes && &here < stack_bytes + SIZE;
 	CHECK(sigaltstack(NULL, &now) == 0);
@@ -35,15 +35,15 @@ static void handler(int signo)
 
 static void install(int flags)
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
 
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 }
 
 static void try(const char *who)
 {
-	stack_t stack = {.ss_sp = stack_bytes, .ss_size = SIZE}, now;
-	stack_t off = {.ss_flags = SS_DISABLE}, tiny = {.ss_sp = stack_bytes, .ss_size = 100};
+	stack_t stack = { .ss_sp = stack_bytes, .ss_size = SIZE }, now;
+	stack_t off = { .ss_flags = SS_DISABLE }, tiny = { .ss_sp = stack_bytes, .ss_size = 100 };
 
 	CHECK(sigaltstack(NULL, &now) == 0 && now.ss_flags == SS_DISABLE);
 	CHECK(sigaltstack(&tiny, NULL) == -1 && errno == ENOMEM);

@@ -25,7 +25,7 @@ static void on_child(int signo)
 
 int main(void)
 {
-	struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP};
+	struct sigaction action = { .sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
 	sigset_t chld, old;
 
 	sigemptyset(&chld);
@@ -40,14 +40,14 @@ int main(void)
 	CHECK(sum == 66);
 	say("%d handler calls for 12 children\n", calls);
 
-	action = (struct sigaction){.sa_handler = SIG_IGN};
+	action = (struct sigaction){ .sa_handler = SIG_IGN };
 	for (int round = 0; round < 2; round++) {
 		CHECK(sigaction(SIGCHLD, &action, NULL) == 0);
 		for (int i = 0; i < 3; i++)
 			if (fork() == 0)
 				_exit(i);
 		CHECK(waitpid(-1, NULL, 0) == -1 && errno == ECHILD);
-		action = (struct sigaction){.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT};
+		action = (struct sigaction){ .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT };
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@ static pid_t main_tid;
 
 static void *disturber(void *arg)
 {
-	static const int signals[] = {SIGWINCH, SIGURG, SIGUSR2, SIGCONT};
+	static const int signals[] = { SIGWINCH, SIGURG, SIGUSR2, SIGCONT };
 	uint64_t one = 1;
 
 	(void)arg;
@@ -44,9 +44,9 @@ static void *disturber(void *arg)
 
 static void one_call(int kind)
 {
-	struct epoll_event want = {.events = EPOLLIN}, got;
-	struct pollfd set = {.fd = source, .events = POLLIN};
-	struct timespec limit = {.tv_nsec = 30000000};
+	struct epoll_event want = { .events = EPOLLIN }, got;
+	struct pollfd set = { .fd = source, .events = POLLIN };
+	struct timespec limit = { .tv_nsec = 30000000 };
 	uint64_t count;
 	pthread_t t;
 	int epoll = epoll_create1(0);
@@ -71,7 +71,7 @@ static void message_queue(void)
 	struct {
 		long type;
 		char text[8];
-	} message = {.type = 1};
+	} message = { .type = 1 };
 	int queue = msgget(IPC_PRIVATE, 0600);
 	pid_t child;
 

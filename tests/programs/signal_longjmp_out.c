@@ -20,7 +20,7 @@ static void jump(int signo)
 
 int main(void)
 {
-	struct itimerval soon = {.it_value.tv_usec = 3000};
+	struct itimerval soon = { .it_value.tv_usec = 3000 };
 	sigset_t set;
 	int fds[2], signo;
 	char byte;

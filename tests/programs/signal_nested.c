@@ -50,7 +50,7 @@ static void editing(int signo, siginfo_t *info, void *context)
 
 static void install(int signo, void (*handler)(int), int flags, int mask)
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
 
 	if (mask)
 		sigaddset(&action.sa_mask, mask);
@@ -59,7 +59,7 @@ static void install(int signo, void (*handler)(int), int flags, int mask)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = editing, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = editing, .sa_flags = SA_SIGINFO };
 	sigset_t set, old;
 
 	for (int i = 0; i < 5; i++)
@@ -86,7 +86,7 @@ int main(void)
 	CHECK(sigprocmask(SIG_SETMASK, &old, NULL) == 0); /* all at once */
 	note("\n", 2);
 
-	action = (struct sigaction){.sa_sigaction = editing, .sa_flags = SA_SIGINFO};
+	action = (struct sigaction){ .sa_sigaction = editing, .sa_flags = SA_SIGINFO };
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 	CHECK(raise(SIGALRM) == 0);
 	CHECK(sigprocmask(SIG_BLOCK, NULL, &set) == 0);

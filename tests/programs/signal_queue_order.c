@@ -17,7 +17,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 {
 	(void)context;
 	(void)snprintf(seen[count++], sizeof(seen[0]), "%d:%d", signo - SIGRTMIN,
-		       info->si_value.sival_int);
+		info->si_value.sival_int);
 }
 
 static void *thread(void *arg)
@@ -27,14 +27,14 @@ static void *thread(void *arg)
 	(void)arg;
 	sigemptyset(&set);
 	for (int i = 0; i < 4; i++)
-		CHECK(pthread_sigqueue(pthread_self(), SIGRTMIN + 5, (union sigval){.sival_int = i}) == 0);
+		CHECK(pthread_sigqueue(pthread_self(), SIGRTMIN + 5, (union sigval){ .sival_int = i }) == 0);
 	CHECK(pthread_sigmask(SIG_SETMASK, &set, NULL) == 0);
 	return NULL;
 }
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 	sigset_t all, none;
 	pthread_t t;
 
@@ -46,7 +46,7 @@ int main(void)
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 	CHECK(sigprocmask(SIG_SETMASK, &all, NULL) == 0);
 	for (int i = 0; i < 12; i++)
-		CHECK(sigqueue(getpid(), SIGRTMIN + (12 - i) % 3, (union sigval){.sival_int = i}) == 0);
+		CHECK(sigqueue(getpid(), SIGRTMIN + (12 - i) % 3, (union sigval){ .sival_int = i }) == 0);
 	for (int i = 0; i < 5; i++)
 		CHECK(kill(getpid(), SIGUSR1) == 0);
 	CHECK(sigprocmask(SIG_SETMASK, &none, NULL) == 0);

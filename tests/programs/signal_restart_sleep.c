@@ -21,7 +21,7 @@ static void poke_word(void)
 
 static void sleeps(void)
 {
-	struct timespec left = {0}, want = {.tv_sec = 50, .tv_nsec = 7};
+	struct timespec left = { 0 }, want = { .tv_sec = 50, .tv_nsec = 7 };
 	struct interrupt in;
 
 	interrupt_start(&in, 1, NULL);
@@ -46,7 +46,7 @@ static void sleeps(void)
 
 static void polls(void)
 {
-	struct pollfd set = {.fd = fds[0], .events = POLLIN};
+	struct pollfd set = { .fd = fds[0], .events = POLLIN };
 	struct epoll_event event;
 	struct interrupt in;
 	int epoll = epoll_create1(0);
@@ -75,7 +75,7 @@ static void polls(void)
 
 static void futexes(int flags)
 {
-	struct timespec limit = {.tv_sec = 50};
+	struct timespec limit = { .tv_sec = 50 };
 	struct interrupt in;
 
 	atomic_store(&interrupt_handled, 0);

@@ -13,13 +13,13 @@
 
 static void sleeper(int kind)
 {
-	struct timespec limit = {.tv_nsec = 150000000}, before, after;
+	struct timespec limit = { .tv_nsec = 150000000 }, before, after;
 	int word = 0, fds[2];
 	struct pollfd set;
 	long ms;
 
 	CHECK(pipe(fds) == 0);
-	set = (struct pollfd){.fd = fds[0], .events = POLLIN};
+	set = (struct pollfd){ .fd = fds[0], .events = POLLIN };
 	CHECK(clock_gettime(CLOCK_MONOTONIC, &before) == 0);
 	if (kind == 0)
 		CHECK(nanosleep(&limit, NULL) == 0);
@@ -27,7 +27,7 @@ static void sleeper(int kind)
 		CHECK(poll(&set, 1, 150) == 0);
 	else
 		CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &limit, NULL, 0) == -1 &&
-		      errno == ETIMEDOUT);
+			errno == ETIMEDOUT);
 	CHECK(clock_gettime(CLOCK_MONOTONIC, &after) == 0);
 	ms = (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
 	CHECK(ms >= 148);

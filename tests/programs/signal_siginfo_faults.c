@@ -30,16 +30,16 @@ static void handler(int signo, siginfo_t *info, void *context)
 static void show(const char *what, int signo, int code)
 {
 	say("%s: code %d, address %p, trap %lld, error %lld, rip %llx\n", what, last.si_code,
-	    last.si_addr, trap_number, error_code, rip);
+		last.si_addr, trap_number, error_code, rip);
 	CHECK(last.si_signo == signo && last.si_code == code);
 }
 
-#define FAULT(code)                             \
-	do {                                    \
-		if (sigsetjmp(back, 1) == 0) {  \
-			code;                   \
-			CHECK(!"no fault");     \
-		}                               \
+#define FAULT(code)                            \
+	do {                                   \
+		if (sigsetjmp(back, 1) == 0) { \
+			code;                  \
+			CHECK(!"no fault");    \
+		}                              \
 	} while (0)
 
 static void memory_faults(void)
@@ -65,8 +65,7 @@ static void memory_faults(void)
 
 static void other_faults(void)
 {
-	FAULT(__asm__ volatile("xorl %%edx,%%edx\n\txorl %%ecx,%%ecx\n\tmovl $1,%%eax\n\tidivl %%ecx" ::
-				       : "eax", "ecx", "edx"));
+	FAULT(__asm__ volatile("xorl %%edx,%%edx\n\txorl %%ecx,%%ecx\n\tmovl $1,%%eax\n\tidivl %%ecx" :: : "eax", "ecx", "edx"));
 	show("division", SIGFPE, FPE_INTDIV);
 	FAULT(__asm__ volatile("ud2"));
 	show("ud2", SIGILL, ILL_ILLOPN);
@@ -80,8 +79,8 @@ static void other_faults(void)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_NODEFER};
-	const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
 
 	for (int i = 0; i < 5; i++)
 		CHECK(sigaction(signals[i], &action, NULL) == 0);

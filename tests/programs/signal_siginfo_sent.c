@@ -22,7 +22,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 static void expect(const char *what, int signo, int code)
 {
 	say("%s: signal %d, code %d, pid %d, value %d\n", what, last.si_signo, last.si_code,
-	    last.si_pid, last.si_value.sival_int);
+		last.si_pid, last.si_value.sival_int);
 	CHECK(count == 1 && last.si_signo == signo && last.si_code == code);
 	count = 0;
 }
@@ -59,8 +59,8 @@ static void from_children(void)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
-	siginfo_t made = {.si_code = -77};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
+	siginfo_t made = { .si_code = -77 };
 	pid_t child;
 	int fds[2];
 
@@ -72,7 +72,7 @@ int main(void)
 	expect("kill", SIGUSR1, SI_USER);
 	CHECK(raise(SIGUSR2) == 0);
 	expect("raise", SIGUSR2, SI_TKILL);
-	CHECK(sigqueue(getpid(), SIGRTMIN + 1, (union sigval){.sival_int = 99}) == 0);
+	CHECK(sigqueue(getpid(), SIGRTMIN + 1, (union sigval){ .sival_int = 99 }) == 0);
 	CHECK(last.si_value.sival_int == 99);
 	expect("sigqueue", SIGRTMIN + 1, SI_QUEUE);
 	made.si_value.sival_int = 1234;

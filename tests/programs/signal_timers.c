@@ -22,7 +22,7 @@ static void handler(int signo, siginfo_t *info, void *context)
 
 static void cpu_timers(void)
 {
-	struct itimerval soon = {.it_value.tv_usec = 2000}, left;
+	struct itimerval soon = { .it_value.tv_usec = 2000 }, left;
 
 	CHECK(setitimer(ITIMER_VIRTUAL, &soon, NULL) == 0);
 	CHECK(setitimer(ITIMER_PROF, &soon, NULL) == 0);
@@ -35,9 +35,8 @@ static void cpu_timers(void)
 
 static void posix_timers(void)
 {
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN,
-				 .sigev_value.sival_int = 4711};
-	struct itimerspec often = {.it_value.tv_nsec = 1000000, .it_interval.tv_nsec = 200000};
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = 4711 };
+	struct itimerspec often = { .it_value.tv_nsec = 1000000, .it_interval.tv_nsec = 200000 };
 	struct itimerspec left;
 	siginfo_t info;
 	sigset_t set;
@@ -68,9 +67,9 @@ static void posix_timers(void)
 
 static void timer_descriptors(void)
 {
-	struct itimerspec spec = {.it_value.tv_nsec = 2000000, .it_interval.tv_nsec = 500000}, left;
+	struct itimerspec spec = { .it_value.tv_nsec = 2000000, .it_interval.tv_nsec = 500000 }, left;
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	struct pollfd set = {.fd = fd, .events = POLLIN};
+	struct pollfd set = { .fd = fd, .events = POLLIN };
 	uint64_t expired;
 
 	CHECK(read(fd, &expired, 8) == -1 && errno == EAGAIN);
@@ -87,8 +86,8 @@ static void timer_descriptors(void)
 
 int main(void)
 {
-	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART};
-	const int signals[] = {SIGVTALRM, SIGPROF, SIGALRM, SIGRTMIN};
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
+	const int signals[] = { SIGVTALRM, SIGPROF, SIGALRM, SIGRTMIN };
 
 	for (int i = 0; i < 4; i++)
 		CHECK(sigaction(signals[i], &action, NULL) == 0);

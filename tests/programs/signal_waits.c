@@ -34,7 +34,7 @@ static pid_t sender(void)
 
 static int call(int kind)
 {
-	struct timespec limit = {.tv_sec = 100};
+	struct timespec limit = { .tv_sec = 100 };
 	struct epoll_event event;
 	int epoll = epoll_create1(0), result = -1, error;
 
@@ -59,7 +59,7 @@ static int call(int kind)
 
 int main(void)
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	siginfo_t info;
 	sigset_t now;
 	int signo;

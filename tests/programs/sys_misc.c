@@ -22,8 +22,8 @@ static void tell(const char *what, long result)
 
 int main(void)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
 	unsigned long base = 0;
 	uid_t real, effective, saved;
 	int old, value = 0;

@@ -9,7 +9,8 @@
 
 #include <pthread.h>
 
-enum { THREADS = 5, ROUNDS = 30 };
+enum { THREADS = 5,
+	ROUNDS = 30 };
 static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;

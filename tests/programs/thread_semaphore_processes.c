@@ -11,7 +11,8 @@
 #include <semaphore.h>
 #include <sys/mman.h>
 
-enum { PROCESSES = 4, ROUNDS = 15 };
+enum { PROCESSES = 4,
+	ROUNDS = 15 };
 struct shared {
 	sem_t tokens;
 	pthread_mutex_t mutex;

@@ -29,7 +29,7 @@ static void compare(clockid_t clock)
 		CHECK(ns(&libc) <= ns(&raw) && ns(&raw) <= ns(&again));
 	CHECK(clock_getres(clock, &resolution) == 0);
 	say("clock %d: %ld %ld %ld, resolution %ld\n", clock, ns(&libc), ns(&raw), ns(&again),
-	    ns(&resolution));
+		ns(&resolution));
 }
 
 int main(void)
@@ -53,10 +53,10 @@ int main(void)
 		CHECK(t >= one.tv_sec && syscall(SYS_time, NULL) >= t);
 		CHECK(timespec_get(&now, TIME_UTC) == TIME_UTC);
 		say("%ld.%06ld %ld.%06ld %ld %ld\n", (long)one.tv_sec, (long)one.tv_usec,
-		    (long)two.tv_sec, (long)two.tv_usec, (long)t, now.tv_nsec);
+			(long)two.tv_sec, (long)two.tv_usec, (long)t, now.tv_nsec);
 	}
 	say("local time: %s", ctime(&t));
 	say("vdso: %lx, clock ticks %lu, page %lu\n", getauxval(AT_SYSINFO_EHDR),
-	    getauxval(AT_CLKTCK), getauxval(AT_PAGESZ));
+		getauxval(AT_CLKTCK), getauxval(AT_PAGESZ));
 	return 0;
 }

@@ -23,9 +23,9 @@ static void usage(int who, const char *name)
 
 	CHECK(getrusage(who, &u) == 0);
 	say("%s: user %ld.%06ld system %ld.%06ld, %ld KB, faults %ld %ld, switches %ld %ld\n", name,
-	    (long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec, (long)u.ru_stime.tv_sec,
-	    (long)u.ru_stime.tv_usec, u.ru_maxrss, u.ru_minflt, u.ru_majflt, u.ru_nvcsw,
-	    u.ru_nivcsw);
+		(long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec, (long)u.ru_stime.tv_sec,
+		(long)u.ru_stime.tv_usec, u.ru_maxrss, u.ru_minflt, u.ru_majflt, u.ru_nvcsw,
+		u.ru_nivcsw);
 }
 
 static void deadline(long ms)
@@ -41,9 +41,9 @@ static void deadline(long ms)
 	CHECK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == 0);
 	CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
 	CHECK(now.tv_sec > until.tv_sec ||
-	      (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec));
+		(now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec));
 	say("late by %ld ns\n",
-	    (long)(now.tv_sec - until.tv_sec) * 1000000000 + now.tv_nsec - until.tv_nsec);
+		(long)(now.tv_sec - until.tv_sec) * 1000000000 + now.tv_nsec - until.tv_nsec);
 }
 
 int main(void)
@@ -68,7 +68,7 @@ int main(void)
 	say("clock: %ld\n", (long)clock());
 	CHECK(sysinfo(&info) == 0 && uname(&name) == 0 && getcpu(&cpu, &node) == 0);
 	say("up %ld s, %lu free, %d processes, %s, cpu %u\n", info.uptime, info.freeram, info.procs,
-	    name.release, cpu);
+		name.release, cpu);
 	CHECK(getloadavg(load, 3) == 3);
 	say("load %f\n", load[0]);
 	for (int i = 0; i < 16; i++) {

@@ -17,7 +17,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { WATCH_LOOKS = 300000, WATCH_MAX = 512 };
+enum { WATCH_LOOKS = 300000,
+	WATCH_MAX = 512 };
 
 struct watch {
 	pthread_t thread;
@@ -35,7 +36,7 @@ static inline void watch_about_to_sleep(struct watch *w)
 
 /* Starts `body`, which gets the watch, and returns once it sleeps. */
 static inline void watch_start(struct watch *w, volatile void *area, size_t len,
-			       void *(*body)(void *))
+	void *(*body)(void *))
 {
 	CHECK(len <= WATCH_MAX);
 	w->area = area;
@@ -69,7 +70,7 @@ static inline void watch_finish(struct watch *w, const char *what)
 
 	CHECK(pthread_join(w->thread, NULL) == 0);
 	say("%s: changed at look %ld, then %016lx, after the join %016lx\n", what, look, seen,
-	    hash_bytes((const void *)w->area, w->len, HASH_START));
+		hash_bytes((const void *)w->area, w->len, HASH_START));
 }
 
 #endif

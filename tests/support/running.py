@@ -20,7 +20,7 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 HIDDEN = ("PYRR_RUNNING", "PYRR_TRACE_DIR", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER")
 
 
-class RunTimeout(AssertionError):
+class RunTimeoutError(AssertionError):
     """A run did not end in time; it has been killed."""
 
 
@@ -103,13 +103,13 @@ class Run:
         kill_marked(self.mark)
 
     def finish(self, timeout: float) -> Outcome:
-        """The outcome. Raises RunTimeout, with everything killed, after `timeout` seconds."""
+        """The outcome. Raises RunTimeoutError, with everything killed, after `timeout` seconds."""
         try:
             stdout, stderr = self.process.communicate(self._stdin, timeout=timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             stdout, stderr = self.process.communicate()
-            raise RunTimeout(
+            raise RunTimeoutError(
                 f"not finished after {timeout} s: {shlex.join(self.command)}\n"
                 f"stdout so far: {_tail(stdout)}\nstderr so far: {_tail(stderr)}"
             ) from None
