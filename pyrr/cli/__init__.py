@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The `pyrr` command: an explicit list of subcommands, and one place that catches."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -118,6 +119,8 @@ def _general_remedy(error: PyrrError) -> str | None:
     match error:
         case TraceError():
             return "record the program again: pyrr record PROGRAM"
+        case EnvironmentUnsupported(errno=errno.ENOSPC | errno.EDQUOT):
+            return "free disk space, or record to another disk: pyrr record -o DIR PROGRAM"
         case EnvironmentUnsupported():
             return "pyrr doctor"
         case _:

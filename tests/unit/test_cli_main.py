@@ -99,6 +99,10 @@ def test_errors_become_fact_and_remedy(
     [
         (errors.TraceError("m"), "pyrr: m\nhint: record the program again: pyrr record PROGRAM\n"),
         (errors.SystemFailure("m"), "pyrr: m\nhint: pyrr doctor\n"),
+        (
+            errors.SystemFailure("m", errno=28),
+            "pyrr: m\nhint: free disk space, or record to another disk: pyrr record -o DIR PROGRAM\n",
+        ),
         (errors.UnsupportedSyscall("m"), "pyrr: m\n"),
     ],
 )
