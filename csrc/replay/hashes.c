@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The check of memory: pages as the recording hashed them against pages here.
+ *
+ * A page in one list only is as good as different, since lists leave out zeros
+ * alone; save in private file mappings, where an untouched page is the file's. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../shared/page_hash.h"
+#include "session.h"
+
+/* ------------------------------------------------------- names of stored files */
+
+static const char *find_name(const struct prr_replay *s, uint32_t store_id)
+{
+	for (size_t i = 0; i < s->name_count; i++)
+		if (s->names[i].store_id == store_id)
+			return s->names[i].path;
+	return NULL;
+}
+
+static enum prr_status add_name(struct prr_replay *s, uint32_t store_id, const uint8_t *path,
+	size_t len, struct prr_error *err)
+{
+	if (s->name_count == s->name_capacity) {
+		size_t capacity = s->name_capacity ? 2 * s->name_capacity : 32;
+		struct prr_store_name *grown = reallocarray(s->names, capacity, sizeof(*grown));
+
+		if (!grown)
+			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+		s->names = grown;
+		s->name_capacity = capacity;
+	}
+	char *copy = strndup((const char *)path, len);
+
+	if (!copy)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	s->names[s->name_count++] = (struct prr_store_name){ store_id, copy };
+	return PRR_OK;
+}
+
+static enum prr_status note_names(struct prr_replay *s, struct prr_error *err)
+{
+	for (size_t i = 0; i < s->event->field_count; i++) {
+		const struct prr_field *field = &s->event->fields[i];
+		struct prr_field_mapping m;
+
+		if (field->tag != PRR_FIELD_MAPPING || field->len <= sizeof(m))
+			continue;
+		memcpy(&m, field->data, sizeof(m));
+		if (m.store_id && !find_name(s, m.store_id))
+			PRR_TRY(add_name(s, m.store_id, field->data + sizeof(m),
+				field->len - sizeof(m), err));
+	}
+	return PRR_OK;
+}
+
+void prr_replay_names_deinit(struct prr_replay *s)
+{
+	for (size_t i = 0; i < s->name_count; i++)
+		free(s->names[i].path);
+	free(s->names);
+}
+
+static const char *describe(const struct prr_replay *s, const struct prr_field_mapping *m)
+{
+	const char *name = m && m->store_id ? find_name(s, m->store_id) : NULL;
+
+	if (!m)
+		return "unmapped";
+	if (name)
+		return name;
+	switch ((enum prr_mapping_kind)m->kind) {
+	case PRR_MAPPING_STACK:
+		return "stack";
+	case PRR_MAPPING_HEAP:
+		return "heap";
+	case PRR_MAPPING_ANON_SHARED:
+		return "shared anonymous memory";
+	case PRR_MAPPING_FILE_PRIVATE:
+	case PRR_MAPPING_FILE_SHARED:
+		return "mapped file";
+	case PRR_MAPPING_ANON:
+		break;
+	}
+	return m->flags & MAP_STACK ? "stack of a thread" : "anonymous memory";
+}
+
+/* --------------------------------------------------------------- comparing */
+
+struct difference {
+	uint64_t addr, expected, actual; /* of the first one */
+	size_t count;
+};
+
+static void note(struct difference *d, uint64_t addr, uint64_t expected, uint64_t actual)
+{
+	if (expected == actual)
+		return;
+	if (d->count++ == 0) {
+		d->addr = addr;
+		d->expected = expected;
+		d->actual = actual;
+	}
+}
+
+/* A page that only the recording's list has: what is there now? */
+static void compare_missing(const struct prr_memory_view *view,
+	const struct prr_field_page_hash *expected, struct difference *d)
+{
+	uint64_t actual;
+
+	if (!prr_page_hash_one(view, expected->addr, &actual))
+		actual = ~expected->hash;
+	note(d, expected->addr, expected->hash, actual);
+}
+
+/* A page that only replay's list has: zeros in the recording, if it looked. */
+static void compare_extra(const struct prr_memory_view *view,
+	const struct prr_field_page_hash *actual, struct difference *d)
+{
+	const struct prr_field_mapping *m = prr_page_hash_mapping(view, actual->addr);
+
+	if (m && !prr_mapping_is_shared(m) && m->kind != PRR_MAPPING_FILE_PRIVATE &&
+		m->len <= PRR_PAGES_SPARSE_MAX)
+		note(d, actual->addr, prr_page_hash_of_zeros(), actual->hash);
+}
+
+static void compare(const struct prr_memory_view *view,
+	const struct prr_field_page_hash *expected, size_t expected_count,
+	const struct prr_page_hashes *here, struct difference *d)
+{
+	const struct prr_field_page_hash *actual = here->items;
+	const struct prr_field_page_hash *actual_end = actual + here->count;
+
+	for (size_t i = 0; i < expected_count; i++) {
+		for (; actual != actual_end && actual->addr < expected[i].addr; actual++)
+			compare_extra(view, actual, d);
+		if (actual != actual_end && actual->addr == expected[i].addr)
+			note(d, expected[i].addr, expected[i].hash, (actual++)->hash);
+		else
+			compare_missing(view, &expected[i], d);
+	}
+	/* A small sample ends somewhere: what lies beyond was not looked at. */
+}
+
+static enum prr_status report(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_memory_view *view, const struct difference *d, struct prr_error *err)
+{
+	const struct prr_field_mapping *m = prr_page_hash_mapping(view, d->addr);
+	char since[64] = "never compared before";
+
+	if (t->as->memory_checked)
+		snprintf(since, sizeof(since), "all as recorded at event %llu",
+			(unsigned long long)t->as->memory_checked);
+	return prr_replay_diverged(s, t, err,
+		"the page at 0x%llx (%s) has hash 0x%llx, recorded 0x%llx; pages that differ: %zu; "
+		"this memory was %s",
+		(unsigned long long)d->addr, describe(s, m), (unsigned long long)d->actual,
+		(unsigned long long)d->expected, d->count, since);
+}
+
+static enum prr_status stack_pointers(const struct prr_replay *s, const struct prr_replay_as *as,
+	uint64_t **ret, size_t *count, struct prr_error *err)
+{
+	size_t room = 0;
+
+	for (const struct prr_replay_task *t = s->tasks; t; t = t->next)
+		room += t->as == as;
+	*count = 0;
+	*ret = calloc(room ? room : 1, sizeof(**ret));
+	if (!*ret)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+	for (const struct prr_replay_task *t = s->tasks; t; t = t->next)
+		if (t->as == as && !t->zombie)
+			(*ret)[(*count)++] = t->regs.rsp;
+	return PRR_OK;
+}
+
+static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field *field, struct prr_error *err)
+{
+	struct prr_memory_view view = { .tid = t->tid, .mappings = &t->as->mappings };
+	struct prr_page_hashes here = { 0 };
+	struct difference d = { 0 };
+	uint64_t *pointers;
+
+	PRR_TRY(stack_pointers(s, t->as, &pointers, &view.stack_pointer_count, err));
+	view.stack_pointers = pointers;
+	enum prr_status status = prr_page_hashes_take(&view, SIZE_MAX, &here, err);
+
+	/* Fields are 8-aligned in the reader's block: docs/TRACE_FORMAT.md. */
+	if (status == PRR_OK)
+		compare(&view, (const struct prr_field_page_hash *)(const void *)field->data,
+			field->len / sizeof(struct prr_field_page_hash), &here, &d);
+	if (status == PRR_OK && d.count)
+		status = report(s, t, &view, &d, err);
+	t->as->memory_checked = s->event->index;
+	prr_page_hashes_deinit(&here);
+	free(pointers);
+	return status;
+}
+
+enum prr_status prr_replay_check_memory(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_error *err)
+{
+	if (!s->options->check_memory)
+		return PRR_OK;
+	PRR_TRY(note_names(s, err));
+	for (size_t i = 0; i < s->event->field_count; i++)
+		if (s->event->fields[i].tag == PRR_FIELD_PAGE_HASHES)
+			return check(s, t, &s->event->fields[i], err);
+	return PRR_OK;
+}
