@@ -169,7 +169,13 @@ static bool plausible(struct code *code, const size_t *starts, size_t count,
 	if (site->instruction == PRR_INSTRUCTION_RDPID)
 		return false;
 	for (size_t i = 0; i < count; ++i) {
-		if (!decode(code, starts[i], &insn) || is_odd(&insn))
+		if (!decode(code, starts[i], &insn))
+			return false;
+		/* Before padding or the end of a flow stands other code, or data. */
+		if (ends_flow(&insn) || insn.meta.category == ZYDIS_CATEGORY_NOP ||
+			insn.meta.category == ZYDIS_CATEGORY_WIDENOP)
+			break;
+		if (is_odd(&insn))
 			return false;
 		has_eax = has_eax || (is_cpuid && sets_eax(code, starts[i]));
 	}

@@ -557,6 +557,8 @@ static size_t fill_with_code(uint8_t *code, size_t len)
 
 static void test_scan_uncovered(void)
 {
+	static const uint8_t padlock[] = { 0x49, 0x89, 0xd8, 0x31, 0xc0, 0x0f, 0xa2, 0x31, 0xc0,
+		0x81, 0xfb, 0x43, 0x65, 0x6e, 0x74 };
 	static struct image image;
 	uint8_t code[1024];
 	size_t at = fill_with_code(code, 600), total;
@@ -584,6 +586,15 @@ static void test_scan_uncovered(void)
 	expect_none(&image);
 	header_of(&image)->e_entry = CODE_ADDR;
 	expect_one(&image, PROBE_SITE, PRR_INSTRUCTION_CPUID, 2);
+	/* After padding whose zeros decode as odd code (padlock code of gnutls). */
+	memset(code, 0, sizeof code);
+	for (at = 0; at + 11 <= 400; at += 11)
+		memcpy(code + at, (uint8_t[]){ 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84 }, 6);
+	memcpy(code + at, padlock, sizeof padlock);
+	total = at + sizeof padlock;
+	total += fill_with_code(code + total, 200);
+	build(&image, code, total);
+	expect_one(&image, at + 5, PRR_INSTRUCTION_CPUID, 2);
 	/* Table of 8-byte addresses, such as 0x...a20f: data, whatever decodes. */
 	memset(code, 0, sizeof code);
 	for (size_t i = 0; i < sizeof code; i += 8)
