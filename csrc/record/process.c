@@ -112,7 +112,7 @@ static enum prr_status share_or_copy(struct prr_record *s, struct prr_record_tas
 		c->as->uid = s->next_as_uid++;
 		c->as->task_count = 1;
 		c->as->brk = t->as->brk;
-		PRR_TRY(prr_mappings_copy(&c->as->mappings, &t->as->mappings, err));
+		PRR_TRY(prr_mappings_fork(&c->as->mappings, &t->as->mappings, err));
 		PRR_TRY(prr_patches_copy(&c->as->patches, &t->as->patches, err));
 	}
 	if (t->clone_flags & CLONE_SIGHAND) {

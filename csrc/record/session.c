@@ -258,6 +258,7 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t,
 			/* A failed resume (ESRCH): killed; the wait tells. */
 			prr_record_resume(t, PRR_RESUME_CONT, 0);
 			t->state = PRR_TASK_RUNNING;
+			t->moved = false;
 		}
 		PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
 		if (!stopped) {

@@ -138,6 +138,7 @@ struct prr_record_task {
 
 	/* Signals. */
 	uint64_t sigmask;
+	bool moved;           /* has run instructions since its last event, for sure */
 	bool redo;            /* the call is entered again as if nothing had happened */
 	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0
 	 * unless it was entered again. */

@@ -178,14 +178,26 @@ static siginfo_t take_held(struct prr_record_task *t)
 static enum prr_status requeue(struct prr_record_task *t, const siginfo_t *info,
 	struct prr_error *err)
 {
-	uint64_t args[6] = { (uint64_t)t->group->tgid, (uint64_t)t->uid.tid,
+	uint64_t to_thread[6] = { (uint64_t)t->group->tgid, (uint64_t)t->uid.tid,
 		(uint64_t)info->si_signo, PRR_DATA_ADDR };
+	uint64_t to_process[6] = { (uint64_t)t->ns_tid, (uint64_t)info->si_signo,
+		PRR_DATA_ADDR };
+	/* A task may send what only the kernel sends to nobody but itself, which
+	 * for a thread means by its own tid (rt_sigqueueinfo(2)); such signals
+	 * were sent to the process in the first place. */
+	bool by_kernel = info->si_code >= 0 && t->uid.tid != t->group->tgid;
 	int64_t result;
 
 	if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), info, sizeof(*info)))
-		return prr_fail(err, PRR_ERR_TRACEE_GONE, 0, NULL,
-			"task %d lost its memory", t->uid.tid);
-	return prr_inject_one(t->uid.tid, SYS_rt_tgsigqueueinfo, args, &result, err);
+		return prr_fail(err, PRR_ERR_TRACEE_GONE, 0, NULL, "task %d lost its memory",
+			t->uid.tid);
+	PRR_TRY(prr_inject_one(t->uid.tid,
+		by_kernel ? SYS_rt_sigqueueinfo : SYS_rt_tgsigqueueinfo,
+		by_kernel ? to_process : to_thread, &result, err));
+	if (result != 0)
+		return prr_fail(err, PRR_ERR_INTERNAL, (int)-result, NULL,
+			"signal %d of task %d cannot be put back", info->si_signo, t->uid.tid);
+	return PRR_OK;
 }
 
 /* ---------------------------------------------------------------- the event */
@@ -339,8 +351,11 @@ enum prr_status prr_record_signal(struct prr_record *s, struct prr_record_task *
 			return t->held_count ? deliver_held(s, t, err) : PRR_OK;
 		return deliver(s, t, &info, PRR_SIGNAL_AT_FAULT, err);
 	}
-	if (same_place(&last, &t->regs))
+	/* Two signals in a row find it in one place, which need not be the event's:
+	 * regs are those of the first signal's stop then. */
+	if (!t->moved && same_place(&last, &t->regs))
 		return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
+	t->moved = true;
 	if (effect_of(t, signo) != PRR_SIGNAL_IGNORED)
 		PRR_TRY(prr_record_hold(t, &info, err));
 	t->state = PRR_TASK_RUNNING;
