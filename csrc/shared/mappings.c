@@ -117,6 +117,8 @@ enum prr_status prr_mappings_remove(struct prr_mappings *mappings, uint64_t star
 		note_shared(mappings, &mappings->items[last], -1);
 		last++;
 	}
+	if (first == last)
+		return PRR_OK;
 	memmove(&mappings->items[first], &mappings->items[last],
 		(mappings->count - last) * sizeof(*mappings->items));
 	mappings->count -= last - first;

@@ -84,6 +84,19 @@ static bool is_touched(uint64_t entry, bool shared)
 	return shared || (entry & ENTRY_SWAPPED) || !(entry & ENTRY_FILE_OR_SHARED);
 }
 
+/* Adds a page to the last run or as a new one; false: no room. */
+static bool append(uint64_t page, struct prr_page_run *runs, size_t room, size_t *count)
+{
+	if (*count && runs[*count - 1].end == page) {
+		runs[*count - 1].end = page + PRR_PAGE_SIZE;
+		return true;
+	}
+	if (*count == room)
+		return false;
+	runs[(*count)++] = (struct prr_page_run){ page, page + PRR_PAGE_SIZE };
+	return true;
+}
+
 static enum prr_status read_entries(const struct prr_pagemap *pagemap, uint64_t start,
 	uint64_t end, bool shared, struct prr_page_run *runs, size_t room, size_t *count,
 	uint64_t *next, struct prr_error *err)
@@ -100,20 +113,9 @@ static enum prr_status read_entries(const struct prr_pagemap *pagemap, uint64_t 
 		if (got < (ssize_t)sizeof(entries[0]))
 			return prr_fail_errno(err, "cannot read a pagemap");
 		for (size_t i = 0; i < (size_t)got / sizeof(entries[0]); i++) {
-			struct prr_page_run *last = &runs[*count - 1];
-
-			if (is_touched(entries[i], shared)) {
-				if (*count && last->end == at) {
-					last->end = at + PRR_PAGE_SIZE;
-				} else if (*count == room) {
-					*next = at;
-					return PRR_OK;
-				} else {
-					runs[(*count)++] = (struct prr_page_run){
-						at,
-						at + PRR_PAGE_SIZE,
-					};
-				}
+			if (is_touched(entries[i], shared) && !append(at, runs, room, count)) {
+				*next = at;
+				return PRR_OK;
 			}
 			at += PRR_PAGE_SIZE;
 		}

@@ -14,7 +14,7 @@ from pyrr.native._session import (
     ReplayStopKind,
     choose_cpu,
 )
-from pyrr.native._trace import TraceReader, TraceWriter
+from pyrr.native._trace import TraceReader, TraceWriter, page_hash
 
 __all__ = [
     "RecordSession",
@@ -26,4 +26,5 @@ __all__ = [
     "TraceReader",
     "TraceWriter",
     "choose_cpu",
+    "page_hash",
 ]

@@ -23,6 +23,15 @@ from pyrr.native._handle import create_in
 from pyrr.native._pyrr_core import ffi, lib
 from pyrr.native._status import END, CData, check, error_slot, text
 
+PAGE_SIZE = 4096
+
+
+def page_hash(page: bytes) -> int:
+    """The hash of a page of memory, as PAGE_HASHES fields have it."""
+    if len(page) != PAGE_SIZE:
+        raise InternalError(f"a page has {PAGE_SIZE} bytes, not {len(page)}")
+    return int(lib.prr_page_hash(page))
+
 
 class TraceWriter:
     """Writes the event and data streams of a trace.
