@@ -180,6 +180,16 @@ def write_if_changed(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def check_symbols(module: Path) -> None:
+    """Stops, and leaves the old module in place, if functions are declared and not defined."""
+    listed = subprocess.run(
+        ["nm", "-D", "--undefined-only", str(module)], capture_output=True, check=True, text=True
+    )
+    missing = [word for word in listed.stdout.split() if word.startswith("prr_")]
+    if missing:
+        sys.exit(f"pyrr: the C core lacks functions that it calls: {', '.join(missing)}")
+
+
 def build_in_place(build: Path) -> Path:
     """Compiles what has changed and links pyrr/native/_pyrr_core.abi3.so."""
     flags = [*compile_arguments(), *(f"-I{folder}" for folder in INCLUDE_DIRS)]
@@ -206,6 +216,7 @@ def build_in_place(build: Path) -> Path:
         subprocess.run(
             [*compiler(), "-shared", *objects, *link_arguments(), "-o", str(partial)], check=True
         )
+        check_symbols(partial)
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(target)
         listing.write_text(wanted, encoding="utf-8")
