@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,14 @@ def recording(script: str, trace: Path) -> Iterator[tuple[subprocess.Popen[bytes
         finally:
             if pyrr.poll() is None:
                 pyrr.kill()
+
+
+def wait_until_it_reads(pid: int) -> None:
+    """A write that is killed half way is seen by the reader of the pipe, not by pyrr."""
+    deadline = time.monotonic() + 30
+    while not Path(f"/proc/{pid}/syscall").read_text().startswith("0 0x0 "):
+        assert time.monotonic() < deadline, "the program does not get to its read()"
+        os.sched_yield()
 
 
 def ended(pyrr: subprocess.Popen[bytes]) -> int:
@@ -88,6 +97,7 @@ def test_killing_pyrr_kills_the_program_and_keeps_what_was_written(
 def test_killing_the_program_is_recorded(run_pyrr: RunPyrr, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     with recording(WAIT, trace) as (pyrr, first):
+        wait_until_it_reads(int(first))
         os.kill(int(first), signal.SIGKILL)
         assert ended(pyrr) == 128 + signal.SIGKILL
     replayed = run_pyrr("replay", "-a", trace)

@@ -101,8 +101,8 @@ def test_errors_become_fact_and_remedy(
         (errors.SystemFailure("m"), "pyrr: m\nhint: pyrr doctor\n"),
         (
             errors.SystemFailure("m", errno=28),
-            "pyrr: m\nhint: free disk space, or record to another disk: "
-            "pyrr record -o DIR PROGRAM\n",
+            "pyrr: m\nhint: free disk space, or record to another disk:"
+            + " pyrr record -o DIR PROGRAM\n",
         ),
         (errors.UnsupportedSyscall("m"), "pyrr: m\n"),
     ],
