@@ -8,6 +8,8 @@ import pytest
 from pyrr import cli, errors
 from pyrr.cli._command import Parser, PlainFailure
 
+MAKE_ROOM = "free disk space, or record to another disk: pyrr record -o DIR PROGRAM"
+
 
 class Fake(PlainFailure):
     """A subcommand that remembers its arguments and does as told."""
@@ -101,8 +103,7 @@ def test_errors_become_fact_and_remedy(
         (errors.SystemFailure("m"), "pyrr: m\nhint: pyrr doctor\n"),
         (
             errors.SystemFailure("m", errno=28),
-            "pyrr: m\nhint: free disk space, or record to another disk:"
-            + " pyrr record -o DIR PROGRAM\n",
+            f"pyrr: m\nhint: {MAKE_ROOM}\n",
         ),
         (errors.UnsupportedSyscall("m"), "pyrr: m\n"),
     ],
