@@ -68,13 +68,39 @@ enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task 
 	return PRR_OK;
 }
 
+/* int 0x80, which the recording's seccomp filter answered without a stop. */
+static bool is_int80(const struct prr_replay *s, const struct prr_replay_task *t)
+{
+	static const uint8_t int80[2] = { 0xcd, 0x80 };
+	uint8_t bytes[2];
+
+	return t->regs.rip != s->event->regs.rip &&
+	       prr_mem_read(t->tid, prr_remote(t->regs.rip - 2), bytes, sizeof(bytes)) &&
+	       memcmp(bytes, int80, sizeof(bytes)) == 0;
+}
+
+static enum prr_status advance_past_int80(struct prr_replay *s, struct prr_replay_task *t,
+	enum prr_arrival *arrival, int *signo, struct prr_error *err)
+{
+	for (;;) {
+		PRR_TRY(prr_replay_advance(s, t, arrival, signo, err));
+		if (*arrival != PRR_ARRIVAL_SYSCALL || !is_int80(s, t))
+			return PRR_OK;
+		if (!prr_ptrace_get_regs(t->tid, &t->regs))
+			return gone(t, err);
+		t->regs.rax = (uint64_t)-ENOSYS;
+		t->regs.orig_rax = (uint64_t)-1;
+		t->regs_dirty = true;
+	}
+}
+
 enum prr_status prr_replay_to_entry(struct prr_replay *s, struct prr_replay_task *t,
 	struct prr_error *err)
 {
 	enum prr_arrival arrival;
 	int signo;
 
-	PRR_TRY(prr_replay_advance(s, t, &arrival, &signo, err));
+	PRR_TRY(advance_past_int80(s, t, &arrival, &signo, err));
 	if (arrival == PRR_ARRIVAL_SYSCALL)
 		return PRR_OK;
 	return prr_replay_diverged(s, t, err, "signal %d (%s) was raised at rip 0x%llx", signo,
@@ -87,7 +113,7 @@ enum prr_status prr_replay_to_fault(struct prr_replay *s, struct prr_replay_task
 	enum prr_arrival arrival;
 	int signo;
 
-	PRR_TRY(prr_replay_advance(s, t, &arrival, &signo, err));
+	PRR_TRY(advance_past_int80(s, t, &arrival, &signo, err));
 	if (arrival == PRR_ARRIVAL_SIGNAL)
 		return PRR_OK;
 	return prr_replay_diverged(s, t, err, "syscall %lld was entered at rip 0x%llx",

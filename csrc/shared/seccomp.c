@@ -2,6 +2,7 @@
 #include "seccomp.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -29,6 +30,12 @@ static int install(struct sock_filter *filter, unsigned short count)
 int prr_seccomp_install(void)
 {
 	struct sock_filter filter[] = {
+		/* int 0x80: numbers of another table. No stop tells the two apart
+		 * cheaply, so there are no such calls, as on kernels built without
+		 * IA32_EMULATION; replay answers alike. */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_LOW),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)PRR_CODE_AFTER_SYSCALL, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IP_HIGH),
