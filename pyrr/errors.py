@@ -13,7 +13,8 @@ class PyrrError(Exception):
     """Something pyrr reports to its user.
 
     `message` is the fact with its value, without a full stop; `remedy` the exact command
-    or step that helps, or None; `errno` that of a failed system call, else 0.
+    or step that helps, or None; `errno` that of a failed system call, else 0. `details`,
+    which whoever passes the error on may set, are lines shown between the two.
     """
 
     default_exit_code: ClassVar[int] = 70
@@ -31,6 +32,7 @@ class PyrrError(Exception):
         self.remedy = remedy
         self.exit_code = self.default_exit_code if exit_code is None else exit_code
         self.errno = errno
+        self.details: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickles with every attribute (test workers send errors to each other)."""
@@ -60,9 +62,10 @@ class TraceError(PyrrError):
 
 
 class Divergence(PyrrError):  # noqa: N818 - the project's word
-    """Replay disagreed with the trace."""
+    """Replay disagreed with the trace, at the event `event` (0: not known)."""
 
     default_exit_code = 5
+    event: int = 0
 
 
 class UnsupportedSyscall(PyrrError):  # noqa: N818 - the project's word

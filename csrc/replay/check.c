@@ -6,8 +6,26 @@
 
 #include "session.h"
 
+static const char *instruction_name(uint32_t instruction)
+{
+	static const char *const names[] = {
+		[PRR_INSTRUCTION_RDTSC] = "rdtsc",
+		[PRR_INSTRUCTION_RDTSCP] = "rdtscp",
+		[PRR_INSTRUCTION_CPUID] = "cpuid",
+		[PRR_INSTRUCTION_RDRAND] = "rdrand",
+		[PRR_INSTRUCTION_RDSEED] = "rdseed",
+		[PRR_INSTRUCTION_RDPID] = "rdpid",
+	};
+
+	if (instruction >= sizeof(names) / sizeof(names[0]) || !names[instruction])
+		return "an unknown instruction";
+	return names[instruction];
+}
+
 static const char *expected_place(const struct prr_event *event, char *text, size_t size)
 {
+	const struct prr_field_instruction *instruction = prr_field_find(event,
+		PRR_FIELD_INSTRUCTION, sizeof(*instruction), NULL, NULL);
 	const struct prr_field_syscall *call =
 		prr_field_find(event, PRR_FIELD_SYSCALL, sizeof(*call), NULL, NULL);
 	const struct prr_field_signal *signal =
@@ -19,6 +37,8 @@ static const char *expected_place(const struct prr_event *event, char *text, siz
 		snprintf(text, size, "syscall %s (%d)", row ? row->name : "?", call->nr);
 	} else if (signal) {
 		snprintf(text, size, "signal %d", signal->signo);
+	} else if (instruction) {
+		snprintf(text, size, "%s", instruction_name(instruction->instruction));
 	} else {
 		snprintf(text, size, "event kind %u", event->kind);
 	}
@@ -39,9 +59,11 @@ enum prr_status prr_replay_diverged(struct prr_replay *s, struct prr_replay_task
 	if (len < 0)
 		actual = NULL;
 	enum prr_status status = prr_fail(err, PRR_ERR_DIVERGENCE, 0,
-		"please report it with the trace: pyrr dump shows the events before",
-		"replay diverged at event %llu, task %d: expected %s at rip 0x%llx; actual: %s",
-		(unsigned long long)s->event->index, t->uid.tid,
+		"please report it, with the trace and the program",
+		"replay diverged at event %llu of task %d/%u\n"
+		"  expected: %s at rip 0x%llx\n"
+		"  actual:   %s",
+		(unsigned long long)s->event->index, t->uid.tid, t->uid.serial,
 		expected_place(s->event, place, sizeof(place)),
 		(unsigned long long)s->event->regs.rip, actual ? actual : "?");
 

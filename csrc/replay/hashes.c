@@ -157,8 +157,8 @@ static enum prr_status report(struct prr_replay *s, struct prr_replay_task *t,
 		snprintf(since, sizeof(since), "all as recorded at event %llu",
 			(unsigned long long)t->as->memory_checked);
 	return prr_replay_diverged(s, t, err,
-		"the page at 0x%llx (%s) has hash 0x%llx, recorded 0x%llx; pages that differ: %zu; "
-		"this memory was %s",
+		"the page at 0x%llx (%s) has hash 0x%llx, recorded 0x%llx\n"
+		"            pages that differ: %zu; this memory was %s",
 		(unsigned long long)d->addr, describe(s, m), (unsigned long long)d->actual,
 		(unsigned long long)d->expected, d->count, since);
 }

@@ -106,7 +106,8 @@ def _run(command: Command, arguments: list[str], typed: str | None = None) -> in
     try:
         return command.run(parse(command, arguments))
     except PyrrError as error:
-        complain(error.message, _meant(typed) or error.remedy or _general_remedy(error))
+        remedy = _meant(typed) or error.remedy or _general_remedy(error)
+        complain(error.message, remedy, error.details)
         return command.exit_code(error)
     except BrokenPipeError:
         raise

@@ -55,9 +55,9 @@ def parse(command: Command, arguments: Sequence[str]) -> argparse.Namespace:
     return command.parser().parse_args(list(arguments))
 
 
-def complain(message: str, remedy: str | None) -> None:
-    """Prints one line of fact and one of remedy on stderr."""
-    lines = [f"pyrr: {message}"]
+def complain(message: str, remedy: str | None, details: Sequence[str] = ()) -> None:
+    """Prints the fact, what more there is to it, and the remedy on stderr."""
+    lines = [f"pyrr: {message}", *details]
     if remedy:
         lines.append(f"hint: {remedy}")
     print("\n".join(lines), file=sys.stderr, flush=True)

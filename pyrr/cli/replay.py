@@ -4,9 +4,9 @@
 import argparse
 from collections.abc import Callable
 
-from pyrr.cli import _traces
+from pyrr.cli import _context, _traces
 from pyrr.cli._command import Command, Parser, PlainFailure
-from pyrr.errors import UsageError
+from pyrr.errors import Divergence, UsageError
 from pyrr.replay import ReplayOptions, ReplayResult, replay
 
 STDOUT, STDERR = 1, 2
@@ -52,10 +52,14 @@ class Replay(PlainFailure):
         if not options.all:
             raise UsageError("replay runs to the end only, and wants -a", "pyrr replay -a")
         trace = _traces.find(options.trace)
-        result = self._engine(
-            ReplayOptions(trace_dir=trace, check=options.check, stdout_fd=STDOUT, stderr_fd=STDERR)
+        wanted = ReplayOptions(
+            trace_dir=trace, check=options.check, stdout_fd=STDOUT, stderr_fd=STDERR
         )
-        return result.exit_code
+        try:
+            return self._engine(wanted).exit_code
+        except Divergence as diverged:
+            diverged.details = _context.leading_to(trace, diverged.event)
+            raise
 
 
 COMMAND: Command = Replay()

@@ -11,6 +11,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Self
 
+from pyrr.errors import Divergence
 from pyrr.native._handle import Handle
 from pyrr.native._pyrr_core import ffi, lib
 from pyrr.native._status import CData, check, error_slot, text
@@ -191,7 +192,11 @@ class ReplaySession:
         """Replays to the end of the trace. Raises Divergence or another PyrrError."""
         stop = ffi.new("struct prr_replay_stop *")
         with error_slot() as error:
-            check(lib.prr_replay_run(self._handle.pointer, stop, error), error)
+            try:
+                check(lib.prr_replay_run(self._handle.pointer, stop, error), error)
+            except Divergence as diverged:
+                diverged.event = self.event
+                raise
         return ReplayStop(
             kind=ReplayStopKind(int(stop.kind)), status=int(stop.status), event=int(stop.event)
         )
