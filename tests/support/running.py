@@ -48,7 +48,7 @@ def shell_status(returncode: int) -> int:
     return 128 - returncode if returncode < 0 else returncode
 
 
-def _marked(mark: str) -> list[int]:
+def marked(mark: str) -> list[int]:
     """The processes that carry this mark."""
     wanted = f"{MARK}={mark}".encode()
     found = []
@@ -63,7 +63,7 @@ def _marked(mark: str) -> list[int]:
 def kill_marked(mark: str) -> None:
     """Kills what carries this mark, until nothing does."""
     for _ in range(20):
-        pids = _marked(mark)
+        pids = marked(mark)
         if not pids:
             return
         for pid in pids:
