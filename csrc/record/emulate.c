@@ -2,7 +2,6 @@
  * Calls that are validated, remembered and answered, never run (PITFALLS A11):
  * they could undo what the recording rests on. */
 #include <errno.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -206,7 +205,8 @@ static enum prr_status prctl_call(struct prr_record *s, struct prr_record_task *
 	case PR_SET_DUMPABLE:
 		return dumpable(s, t, err);
 	case PR_GET_SECCOMP:
-		return answer(s, t, 0, err);
+	case PR_SET_SECCOMP:
+		return prr_record_seccomp_call(s, t, err);
 	default:
 		return answer(s, t, -EINVAL, err);
 	}
@@ -299,7 +299,7 @@ static enum prr_status dispatch(struct prr_record *s, struct prr_record_task *t,
 	case SYS_arch_prctl:
 		return cpuid_mode(s, t, err);
 	case SYS_seccomp:
-		return answer(s, t, -EINVAL, err);
+		return prr_record_seccomp_call(s, t, err);
 	case SYS_ptrace:
 		return answer(s, t, -EPERM, err);
 	case 462: /* mseal: succeeds without being executed (PITFALLS A14) */

@@ -160,6 +160,8 @@ static void inherit(struct prr_record_task *t, struct prr_record_task *c)
 	c->tsc_mode = t->tsc_mode;
 	c->no_new_privs = t->no_new_privs;
 	c->undumpable = t->undumpable;
+	prr_seccomp_filters_share(&c->filters, &t->filters);
+	c->seccomp_strict = t->seccomp_strict;
 	/* A thread starts without an alternate stack, a fork keeps it; vfork's
 	 * child too (clone(2), sigaltstack(2)). */
 	if (!(t->clone_flags & CLONE_VM) || (t->clone_flags & CLONE_VFORK)) {

@@ -96,6 +96,7 @@ void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t)
 	if (t->as)
 		prr_address_space_unuse(t->as);
 	prr_sighand_unuse(t->sighand);
+	prr_seccomp_filters_deinit(&t->filters);
 	prr_outputs_entry_deinit(&t->outputs);
 	prr_scratch_deinit(&t->scratch);
 	free(t->exec_path);

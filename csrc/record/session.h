@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <sched.h>
 
+#include "../shared/bpf.h"
 #include "../shared/error.h"
 #include "../shared/insn.h"
 #include "../shared/layout.h"
@@ -182,6 +183,8 @@ struct prr_record {
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
 	bool trace_ended;   /* the disk was full: the program goes on unrecorded */
+	bool raise_pending;   /* `raised` waits for its carrier */
+	siginfo_t raised;     /* caused by the call itself: SIGSYS of a filter */
 	bool started;       /* the program's first exec is recorded */
 	pid_t root_tid;
 	int32_t root_status;
@@ -194,6 +197,10 @@ struct prr_record {
 	/* The Stop being asked for; strings owned. */
 	struct prr_record_stop stop;
 	bool stop_wanted;
+
+	/* Seccomp as the program set it (PITFALLS A12). */
+	struct prr_seccomp_filters filters;
+	bool seccomp_strict;
 	bool stop_shared;   /* STORE_FILE: for a shared mapping */
 	char *stop_path, *stop_name, *stop_text;
 	uint8_t *buffer; /* owned; for copying outputs */
@@ -422,3 +429,15 @@ enum prr_status prr_record_emulate_entry(struct prr_record *s, struct prr_record
 	enum prr_handled *handled, struct prr_error *err);
 
 #endif
+/* Ends the call at whose entry t stands by a signal, as if it had caused it. */
+PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s,
+	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err);
+
+/* seccomp.c: the program's own filters */
+/* What they say of the call at whose entry t stands. *done: it is answered. */
+PRR_MUST_USE enum prr_status prr_record_seccomp(struct prr_record *s,
+	struct prr_record_task *t, bool *done, struct prr_error *err);
+/* seccomp(2), and prctl(2)'s two commands. */
+PRR_MUST_USE enum prr_status prr_record_seccomp_call(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+

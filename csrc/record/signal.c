@@ -148,8 +148,8 @@ bool prr_record_woken_for_nothing(struct prr_record_task *t, int64_t result)
 
 /* ------------------------------------------------------------- held signals */
 
-enum prr_status prr_record_hold(struct prr_record_task *t, const siginfo_t *info,
-	struct prr_error *err)
+enum prr_status prr_record_hold(
+	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err)
 {
 	if (t->held_count == t->held_capacity) {
 		size_t capacity = t->held_capacity ? 2 * t->held_capacity : 4;
@@ -175,25 +175,23 @@ static siginfo_t take_held(struct prr_record_task *t)
 
 /* Gives a held signal that is blocked by now back to the kernel's queue, where
  * sigpending, signalfd and sigtimedwait see it. */
-static enum prr_status requeue(struct prr_record_task *t, const siginfo_t *info,
-	struct prr_error *err)
+static enum prr_status requeue(
+	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err)
 {
 	uint64_t to_thread[6] = { (uint64_t)t->group->tgid, (uint64_t)t->uid.tid,
 		(uint64_t)info->si_signo, PRR_DATA_ADDR };
-	uint64_t to_process[6] = { (uint64_t)t->ns_tid, (uint64_t)info->si_signo,
-		PRR_DATA_ADDR };
-	/* A task may send what only the kernel sends to nobody but itself, which
-	 * for a thread means by its own tid (rt_sigqueueinfo(2)); such signals
-	 * were sent to the process in the first place. */
-	bool by_kernel = info->si_code >= 0 && t->uid.tid != t->group->tgid;
+	uint64_t to_process[6] = { (uint64_t)t->ns_tid, (uint64_t)info->si_signo, PRR_DATA_ADDR };
+	/* What was sent to the process goes back to the process: another thread may
+	 * take it. rt_sigqueueinfo(2) allows codes that only the kernel gives to the
+	 * caller's own tid alone. */
+	bool to_all = info->si_code >= 0;
 	int64_t result;
 
 	if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), info, sizeof(*info)))
-		return prr_fail(err, PRR_ERR_TRACEE_GONE, 0, NULL, "task %d lost its memory",
-			t->uid.tid);
-	PRR_TRY(prr_inject_one(t->uid.tid,
-		by_kernel ? SYS_rt_sigqueueinfo : SYS_rt_tgsigqueueinfo,
-		by_kernel ? to_process : to_thread, &result, err));
+		return prr_fail(
+			err, PRR_ERR_TRACEE_GONE, 0, NULL, "task %d lost its memory", t->uid.tid);
+	PRR_TRY(prr_inject_one(t->uid.tid, to_all ? SYS_rt_sigqueueinfo : SYS_rt_tgsigqueueinfo,
+		to_all ? to_process : to_thread, &result, err));
 	if (result != 0)
 		return prr_fail(err, PRR_ERR_INTERNAL, (int)-result, NULL,
 			"signal %d of task %d cannot be put back", info->si_signo, t->uid.tid);
@@ -204,13 +202,12 @@ static enum prr_status requeue(struct prr_record_task *t, const siginfo_t *info,
 
 static bool on_altstack(const struct prr_record_task *t, uint64_t sp)
 {
-	return t->altstack_size && sp > t->altstack_sp &&
-		sp - t->altstack_sp <= t->altstack_size;
+	return t->altstack_size && sp > t->altstack_sp && sp - t->altstack_sp <= t->altstack_size;
 }
 
 /* End of the memory that the frame may cover; it starts at the new rsp. */
-static uint64_t frame_end(const struct prr_record_task *t, uint64_t old_sp, uint64_t new_sp,
-	int signo)
+static uint64_t frame_end(
+	const struct prr_record_task *t, uint64_t old_sp, uint64_t new_sp, int signo)
 {
 	uint64_t end = old_sp;
 
@@ -261,8 +258,7 @@ static void after_delivery(struct prr_record_task *t, int signo)
 
 static bool is_step_stop(int status)
 {
-	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP &&
-		prr_status_event(status) == 0;
+	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && prr_status_event(status) == 0;
 }
 
 /* Steps into the handler. t stands at a signal-delivery-stop whose siginfo is
@@ -319,8 +315,11 @@ static enum prr_status deliver(struct prr_record *s, struct prr_record_task *t,
 	return PRR_OK;
 }
 
-static enum prr_status deliver_held(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err);
+static enum prr_status deliver_held(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+static enum prr_status deliver_raised(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+static bool is_carrier(const siginfo_t *info);
 
 /* -------------------------------------------------------------- stops arrive */
 
@@ -329,8 +328,8 @@ static bool same_place(const struct prr_regs *a, const struct prr_regs *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-enum prr_status prr_record_signal(struct prr_record *s, struct prr_record_task *t, int signo,
-	struct prr_error *err)
+enum prr_status prr_record_signal(
+	struct prr_record *s, struct prr_record_task *t, int signo, struct prr_error *err)
 {
 	struct prr_regs last = t->regs;
 	siginfo_t info;
@@ -340,6 +339,13 @@ enum prr_status prr_record_signal(struct prr_record *s, struct prr_record_task *
 		!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
 	t->regs_dirty = false;
+	if (is_carrier(&info)) { /* it came after a stop of another kind */
+		if (t->raise_pending)
+			return deliver_raised(s, t, err);
+		t->state = PRR_TASK_RUNNING;
+		prr_record_resume(t, PRR_RESUME_CONT, 0);
+		return PRR_OK;
+	}
 	if (t->delivery_failed) { /* frame did not fit: force_sig(SIGSEGV) */
 		t->delivery_failed = false;
 		t->sighand->actions[SIGSEGV].handler = HANDLER_DEFAULT;
@@ -365,8 +371,8 @@ enum prr_status prr_record_signal(struct prr_record *s, struct prr_record_task *
 
 /* t stands at a signal-delivery-stop right after an emulated instruction: held
  * signals take their turn. */
-static enum prr_status deliver_held(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status deliver_held(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	siginfo_t info = take_held(t);
 
@@ -380,33 +386,44 @@ static enum prr_status deliver_held(struct prr_record *s, struct prr_record_task
 
 /* --------------------------------------------------- before the next syscall */
 
-/* Brings t, at a seccomp stop, to a signal-delivery-stop before its syscall
- * instruction: a signal of our own carries the held one. */
+/* A signal of our own, sent to make a task stop where another is to be delivered. */
+static bool is_carrier(const siginfo_t *info)
+{
+	return info->si_code == SI_TKILL && info->si_pid == getpid();
+}
+
+/* Brings t, at a seccomp stop, to a signal-delivery-stop with t->regs, the call
+ * not run: a signal of our own comes there. Others that come first are held. When
+ * `there` is false something else happened to t, which is treated next. */
 static enum prr_status carry(struct prr_record *s, struct prr_record_task *t, int signo,
 	bool *there, struct prr_error *err)
 {
+	siginfo_t arrived;
 	bool stopped;
 
 	*there = false;
-	t->regs = t->entry_regs;
-	t->regs.rip -= 2;
-	t->regs.rax = t->entry_regs.orig_rax;
-	t->regs.orig_rax = (uint64_t)-1;
 	t->regs_dirty = true;
-	syscall(SYS_tgkill, t->group->tgid, t->uid.tid, signo);
-	prr_record_resume(t, PRR_RESUME_CONT, 0);
 	t->state = PRR_TASK_RUNNING;
-	do
-		PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
-	while (!stopped);
-	*there = WIFSTOPPED(t->status) && !prr_status_is_syscall(t->status) &&
-		prr_status_event(t->status) == 0;
-	return PRR_OK;
-}
-
-static bool is_carrier(const siginfo_t *info, int signo)
-{
-	return info->si_signo == signo && info->si_code == SI_TKILL && info->si_pid == getpid();
+	syscall(SYS_tgkill, t->group->tgid, t->uid.tid, signo);
+	for (;;) {
+		prr_record_resume(t, PRR_RESUME_CONT, 0);
+		do
+			PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
+		while (!stopped);
+		if (!WIFSTOPPED(t->status) || prr_status_is_syscall(t->status) ||
+			prr_status_event(t->status) != 0 ||
+			!prr_ptrace_get_siginfo(t->uid.tid, &arrived)) {
+			/* Not where it really stands: no later signal is to take
+			 * this for the place of its last event. */
+			t->regs = t->entry_regs;
+			return PRR_OK;
+		}
+		t->has_status = false;
+		*there = is_carrier(&arrived);
+		if (*there)
+			return PRR_OK;
+		PRR_TRY(prr_record_hold(t, &arrived, err));
+	}
 }
 
 /* Held signals that are blocked go back to the kernel; ignored ones end here. */
@@ -444,21 +461,22 @@ static enum prr_status requeue_blocked(struct prr_record_task *t, struct prr_err
 	return PRR_OK;
 }
 
-enum prr_status prr_record_deliver_at_entry(struct prr_record *s, struct prr_record_task *t,
-	bool *delivered, struct prr_error *err)
+enum prr_status prr_record_deliver_at_entry(
+	struct prr_record *s, struct prr_record_task *t, bool *delivered, struct prr_error *err)
 {
-	siginfo_t arrived, info;
+	siginfo_t info;
 	bool there;
 
 	PRR_TRY(sort_held(t, delivered, err));
 	if (!*delivered)
 		return PRR_OK;
+	t->regs = t->entry_regs; /* before the instruction, to which the handler returns */
+	t->regs.rip -= 2;
+	t->regs.rax = t->entry_regs.orig_rax;
+	t->regs.orig_rax = (uint64_t)-1;
 	PRR_TRY(carry(s, t, t->held[0].info.si_signo, &there, err));
-	if (!there || !prr_ptrace_get_siginfo(t->uid.tid, &arrived))
-		return PRR_OK; /* killed: has_status is treated next */
-	t->has_status = false;
-	if (!is_carrier(&arrived, t->held[0].info.si_signo))
-		PRR_TRY(prr_record_hold(t, &arrived, err));
+	if (!there)
+		return PRR_OK;
 	info = take_held(t);
 	prr_ptrace_set_siginfo(t->uid.tid, &info);
 	/* The event's registers are those of the entry stop that replay reaches. */
@@ -467,6 +485,57 @@ enum prr_status prr_record_deliver_at_entry(struct prr_record *s, struct prr_rec
 	if (t->state == PRR_TASK_READY && !t->has_status)
 		return requeue_blocked(t, err);
 	return PRR_OK;
+}
+
+/* --------------------------------------------- signals in place of a syscall */
+
+/* force_sig: neither a mask nor SIG_IGN keeps a signal away that the task itself
+ * has caused. */
+static enum prr_status force(struct prr_record_task *t, int signo, struct prr_error *err)
+{
+	struct prr_kernel_sigaction *action = &t->sighand->actions[signo];
+	uint64_t args[6] = { (uint64_t)signo, PRR_DATA_ADDR, 0, 8 };
+	int64_t result;
+
+	if (!(t->sigmask & SIG_BIT(signo)) && action->handler != HANDLER_IGNORE)
+		return PRR_OK;
+	if (action->handler != HANDLER_DEFAULT) {
+		action->handler = HANDLER_DEFAULT;
+		if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), action, sizeof(*action)))
+			return PRR_OK;
+		PRR_TRY(prr_inject_one(t->uid.tid, SYS_rt_sigaction, args, &result, err));
+	}
+	t->sigmask &= ~SIG_BIT(signo);
+	prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
+	return PRR_OK;
+}
+
+/* t stands at the signal-delivery-stop of the carrier for *t->raised. */
+static enum prr_status deliver_raised(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	t->raise_pending = false;
+	prr_ptrace_set_siginfo(t->uid.tid, &t->raised);
+	t->regs = t->entry_regs;
+	PRR_TRY(deliver(s, t, &t->raised, PRR_SIGNAL_AT_ENTRY, err));
+	if (t->state == PRR_TASK_READY && !t->has_status)
+		return requeue_blocked(t, err);
+	return PRR_OK;
+}
+
+enum prr_status prr_record_raise(struct prr_record *s, struct prr_record_task *t,
+	const siginfo_t *info, struct prr_error *err)
+{
+	bool there;
+
+	PRR_TRY(force(t, info->si_signo, err));
+	t->raised = *info;
+	t->raise_pending = true;
+	t->regs = t->entry_regs; /* syscall_rollback() */
+	t->regs.rax = t->entry_regs.orig_rax;
+	t->regs.orig_rax = (uint64_t)-1;
+	PRR_TRY(carry(s, t, info->si_signo, &there, err));
+	return there ? deliver_raised(s, t, err) : PRR_OK;
 }
 
 /* ------------------------------------------------------------ syscall handlers */
@@ -522,8 +591,8 @@ enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_recor
 
 /* ------------------------------------------------- our own traps (PITFALLS A2) */
 
-enum prr_status prr_record_restore_after_trap(struct prr_record *s, struct prr_record_task *t,
-	int signo, struct prr_error *err)
+enum prr_status prr_record_restore_after_trap(
+	struct prr_record *s, struct prr_record_task *t, int signo, struct prr_error *err)
 {
 	struct prr_kernel_sigaction *action = &t->sighand->actions[signo];
 	bool blocked = t->sigmask & SIG_BIT(signo);
@@ -535,8 +604,7 @@ enum prr_status prr_record_restore_after_trap(struct prr_record *s, struct prr_r
 	if (!blocked && !ignored)
 		return PRR_OK; /* force_sig changed nothing */
 	if (action->handler != HANDLER_DEFAULT) {
-		if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), action,
-			    sizeof(*action)))
+		if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), action, sizeof(*action)))
 			return PRR_OK;
 		PRR_TRY(prr_inject_one(t->uid.tid, SYS_rt_sigaction, args, &result, err));
 	}

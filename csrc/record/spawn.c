@@ -86,6 +86,7 @@ static enum prr_status first_task(struct prr_record *s, pid_t tid, struct prr_er
 	t->group->leader_serial = t->uid.serial;
 	t->as->task_count = 1;
 	t->sighand->ref_count = 1;
+	t->no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 	t->state = PRR_TASK_RUNNING;
 	s->root_tid = tid;
 	s->current = t;

@@ -230,6 +230,9 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 		if (done)
 			return PRR_OK;
 	}
+	PRR_TRY(prr_record_seccomp(s, t, &done, err));
+	if (done)
+		return PRR_OK;
 	if (t->nr == SYS_restart_syscall)
 		t->nr = t->restart_nr;
 	else
