@@ -150,6 +150,8 @@ struct prr_record_task {
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
 	bool delivery_failed; /* the last handler frame found no stack */
+	bool raise_pending;   /* `raised` waits for its carrier */
+	siginfo_t raised;     /* caused by the call itself: SIGSYS of a filter */
 
 	/* What the kernel writes when the task dies (PITFALLS A9). */
 	uint64_t clear_child_tid;
@@ -162,6 +164,10 @@ struct prr_record_task {
 	int32_t policy, priority, nice;
 	uint32_t tsc_mode; /* PR_TSC_* as the program set it */
 	bool no_new_privs, undumpable;
+
+	/* Seccomp as the program set it (PITFALLS A12). */
+	struct prr_seccomp_filters filters;
+	bool seccomp_strict;
 };
 
 struct prr_orphan_status { /* a child reported before its parent's clone event */
@@ -183,8 +189,6 @@ struct prr_record {
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
 	bool trace_ended;   /* the disk was full: the program goes on unrecorded */
-	bool raise_pending;   /* `raised` waits for its carrier */
-	siginfo_t raised;     /* caused by the call itself: SIGSYS of a filter */
 	bool started;       /* the program's first exec is recorded */
 	pid_t root_tid;
 	int32_t root_status;
@@ -197,10 +201,6 @@ struct prr_record {
 	/* The Stop being asked for; strings owned. */
 	struct prr_record_stop stop;
 	bool stop_wanted;
-
-	/* Seccomp as the program set it (PITFALLS A12). */
-	struct prr_seccomp_filters filters;
-	bool seccomp_strict;
 	bool stop_shared;   /* STORE_FILE: for a shared mapping */
 	char *stop_path, *stop_name, *stop_text;
 	uint8_t *buffer; /* owned; for copying outputs */
@@ -415,6 +415,18 @@ enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_recor
 PRR_MUST_USE enum prr_status prr_record_restore_after_trap(struct prr_record *s,
 	struct prr_record_task *t, int signo, struct prr_error *err);
 
+/* Ends the call at whose entry t stands by a signal, as if it had caused it. */
+PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s,
+	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err);
+
+/* seccomp.c: the program's own filters */
+/* What they say of the call at whose entry t stands. *done: it is answered. */
+PRR_MUST_USE enum prr_status prr_record_seccomp(struct prr_record *s,
+	struct prr_record_task *t, bool *done, struct prr_error *err);
+/* seccomp(2), and prctl(2)'s two commands. */
+PRR_MUST_USE enum prr_status prr_record_seccomp_call(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
+
 /* instruction.c: rdtsc, cpuid, ... trapped as signals */
 PRR_MUST_USE enum prr_status prr_record_instruction(struct prr_record *s,
 	struct prr_record_task *t, int signo, const siginfo_t *info, bool *handled,
@@ -429,15 +441,3 @@ enum prr_status prr_record_emulate_entry(struct prr_record *s, struct prr_record
 	enum prr_handled *handled, struct prr_error *err);
 
 #endif
-/* Ends the call at whose entry t stands by a signal, as if it had caused it. */
-PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s,
-	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err);
-
-/* seccomp.c: the program's own filters */
-/* What they say of the call at whose entry t stands. *done: it is answered. */
-PRR_MUST_USE enum prr_status prr_record_seccomp(struct prr_record *s,
-	struct prr_record_task *t, bool *done, struct prr_error *err);
-/* seccomp(2), and prctl(2)'s two commands. */
-PRR_MUST_USE enum prr_status prr_record_seccomp_call(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
-
