@@ -12,22 +12,26 @@
 #include "../shared/page_hash.h"
 #include "session.h"
 
-/* ------------------------------------------------------- names of stored files */
+/* -------------------------------------------------------- names of mapped files */
 
-static const char *find_name(const struct prr_replay *s, uint32_t store_id)
+static struct prr_file_name *find_name(const struct prr_replay *s, uint64_t dev, uint64_t ino)
 {
 	for (size_t i = 0; i < s->name_count; i++)
-		if (s->names[i].store_id == store_id)
-			return s->names[i].path;
+		if (s->names[i].dev == dev && s->names[i].ino == ino)
+			return &s->names[i];
 	return NULL;
 }
 
-static enum prr_status add_name(struct prr_replay *s, uint32_t store_id, const uint8_t *path,
-	size_t len, struct prr_error *err)
+static enum prr_status set_name(struct prr_replay *s, const struct prr_field_mapping *m,
+	const uint8_t *path, size_t len, struct prr_error *err)
 {
-	if (s->name_count == s->name_capacity) {
+	struct prr_file_name *name = find_name(s, m->dev, m->ino);
+
+	if (name && strlen(name->path) == len && memcmp(name->path, path, len) == 0)
+		return PRR_OK;
+	if (!name && s->name_count == s->name_capacity) {
 		size_t capacity = s->name_capacity ? 2 * s->name_capacity : 32;
-		struct prr_store_name *grown = reallocarray(s->names, capacity, sizeof(*grown));
+		struct prr_file_name *grown = reallocarray(s->names, capacity, sizeof(*grown));
 
 		if (!grown)
 			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
@@ -38,7 +42,11 @@ static enum prr_status add_name(struct prr_replay *s, uint32_t store_id, const u
 
 	if (!copy)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
-	s->names[s->name_count++] = (struct prr_store_name){ store_id, copy };
+	if (name)
+		free(name->path); /* the inode number is another file's by now */
+	else
+		name = &s->names[s->name_count++];
+	*name = (struct prr_file_name){ m->dev, m->ino, copy };
 	return PRR_OK;
 }
 
@@ -51,9 +59,7 @@ static enum prr_status note_names(struct prr_replay *s, struct prr_error *err)
 		if (field->tag != PRR_FIELD_MAPPING || field->len <= sizeof(m))
 			continue;
 		memcpy(&m, field->data, sizeof(m));
-		if (m.store_id && !find_name(s, m.store_id))
-			PRR_TRY(add_name(s, m.store_id, field->data + sizeof(m),
-				field->len - sizeof(m), err));
+		PRR_TRY(set_name(s, &m, field->data + sizeof(m), field->len - sizeof(m), err));
 	}
 	return PRR_OK;
 }
@@ -67,12 +73,12 @@ void prr_replay_names_deinit(struct prr_replay *s)
 
 static const char *describe(const struct prr_replay *s, const struct prr_field_mapping *m)
 {
-	const char *name = m && m->store_id ? find_name(s, m->store_id) : NULL;
+	const struct prr_file_name *name = m && m->ino ? find_name(s, m->dev, m->ino) : NULL;
 
 	if (!m)
 		return "unmapped";
 	if (name)
-		return name;
+		return name->path;
 	switch ((enum prr_mapping_kind)m->kind) {
 	case PRR_MAPPING_STACK:
 		return "stack";
@@ -129,9 +135,8 @@ static void compare_extra(const struct prr_memory_view *view,
 		note(d, actual->addr, prr_page_hash_of_zeros(), actual->hash);
 }
 
-static void compare(const struct prr_memory_view *view,
-	const struct prr_field_page_hash *expected, size_t expected_count,
-	const struct prr_page_hashes *here, struct difference *d)
+static void compare(const struct prr_memory_view *view, const struct prr_field_page_hash *expected,
+	size_t expected_count, const struct prr_page_hashes *here, struct difference *d)
 {
 	const struct prr_field_page_hash *actual = here->items;
 	const struct prr_field_page_hash *actual_end = actual + here->count;
@@ -204,8 +209,8 @@ static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t,
 	return status;
 }
 
-enum prr_status prr_replay_check_memory(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_check_memory(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	if (!s->options->check_memory)
 		return PRR_OK;

@@ -69,8 +69,8 @@ struct prr_replay {
 	struct prr_replay_task *tasks; /* owned */
 	struct prr_object *objects;    /* owned */
 	size_t object_count, object_capacity;
-	struct prr_store_name { /* how the program called a mapped file */
-		uint32_t store_id;
+	struct prr_file_name { /* how the program called a mapped file */
+		uint64_t dev, ino;
 		char *path; /* owned */
 	} *names; /* owned; kept for the check of memory only */
 	size_t name_count, name_capacity;
