@@ -413,6 +413,12 @@ PRR_API PRR_MUST_USE enum prr_status prr_record_run(struct prr_record *session,
  * instructions that must be patched. */
 PRR_API PRR_MUST_USE enum prr_status prr_record_file_stored(struct prr_record *session,
 	uint32_t store_id, int content, struct prr_error *err);
+/* Nanoseconds that the supervisor and the live tasks have waited for their core
+ * so far, as the kernel counts them; 0 where it does not. */
+PRR_API uint64_t prr_record_run_delay(const struct prr_record *session);
+/* Moves supervisor and tracees to another core, between two runs. */
+PRR_API PRR_MUST_USE enum prr_status prr_record_move(struct prr_record *session,
+	int32_t cpu, struct prr_error *err);
 /* No more can be written (a full disk): the program goes on, unrecorded. */
 PRR_API void prr_record_end_trace(struct prr_record *session);
 /* Sends `signo` to every tracee's process; used to end a recording. */

@@ -37,7 +37,9 @@ class ReplayStopKind(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordStop:
-    """Why recording came back. `status` is a wait status (ENDED); `path` opens the file
+    """Why recording came back.
+
+    `status` is a wait status (ENDED); `path` opens the file
     to store, `name` is the tracee's word for it, sizes are bytes, times ns (STORE_FILE).
     """
 
@@ -56,7 +58,9 @@ class RecordStop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStop:
-    """Why replay came back. `status` is the program's wait status (ENDED), `event` the
+    """Why replay came back.
+
+    `status` is the program's wait status (ENDED), `event` the
     EventIndex last replayed.
     """
 
@@ -124,6 +128,15 @@ class RecordSession:
         with error_slot() as error:
             status = lib.prr_record_file_stored(self._handle.pointer, store_id, content, error)
             check(status, error)
+
+    def run_delay(self) -> int:
+        """Nanoseconds that supervisor and live tasks have waited for their core so far."""
+        return int(lib.prr_record_run_delay(self._handle.pointer))
+
+    def move(self, cpu: int) -> None:
+        """Moves supervisor and tracees to another core."""
+        with error_slot() as error:
+            check(lib.prr_record_move(self._handle.pointer, cpu, error), error)
 
     def end_trace(self) -> None:
         """No more can be written: the program goes on, unrecorded."""

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from pyrr.errors import EnvironmentUnsupported, SystemFailure
 from pyrr.native import RecordSession, RecordStop, RecordStopKind, TraceWriter, choose_cpu
+from pyrr.record._core import CoreWatch, ticking
 from pyrr.record._header import header_for
 from pyrr.record._program import resolve
 from pyrr.trace.cache import FileIdentity
@@ -26,8 +27,9 @@ HASH_RATIO = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
-    """What to record. `env` overrides the caller's environment; `switch` is "share"
-    (another task runs after a fair share) or "always" (after every event); `cpu` the
+    """What to record.
+
+    `env` overrides the caller's environment; `switch` is "share" (another task runs after a fair share) or "always" (after every event); `cpu` the
     core to run on, None: the least busy one. Page hashes, for replay's check of memory,
     take at most 1/`hash_ratio` of the time; 0: none are written.
     """
@@ -105,9 +107,11 @@ def record(options: RecordOptions) -> RecordResult:
     )
     store = FileStore(options.trace_dir, user_cache())
     interrupts = _Interrupts()
+    watch = CoreWatch(core=cpu, allowed=os.sched_getaffinity(0))
     with (
         TraceWriter(options.trace_dir) as writer,
         _signals(interrupts),
+        ticking(watch),
         RecordSession(
             writer,
             program=program,
@@ -119,11 +123,13 @@ def record(options: RecordOptions) -> RecordResult:
             hash_ratio=options.hash_ratio,
         ) as session,
     ):
-        status = _drive(session, store, interrupts)
+        status = _drive(session, store, interrupts, watch)
     return RecordResult(exit_code=exit_code_of(status), trace_dir=options.trace_dir)
 
 
-def _drive(session: RecordSession, store: FileStore, interrupts: _Interrupts) -> int:
+def _drive(
+    session: RecordSession, store: FileStore, interrupts: _Interrupts, watch: CoreWatch
+) -> int:
     while True:
         stop = session.run()
         match stop.kind:
@@ -133,6 +139,7 @@ def _drive(session: RecordSession, store: FileStore, interrupts: _Interrupts) ->
                 _store(session, store, stop)
             case RecordStopKind.INTERRUPTED:
                 _pass_on(session, interrupts)
+                watch.look(session)
             case RecordStopKind.WARNING:
                 print(f"pyrr: {stop.text}", file=sys.stderr)
             case _:

@@ -14,7 +14,9 @@ from pyrr.trace.reader import Trace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
-    """What to replay. `check` is "registers" or "memory" (page hashes too); the
+    """What to replay.
+
+    `check` is "registers" or "memory" (page hashes too); the
     descriptors get the recording's stdout and stderr, -1: nothing does.
     """
 
