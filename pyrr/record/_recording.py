@@ -29,9 +29,10 @@ HASH_RATIO = 50
 class RecordOptions:
     """What to record.
 
-    `env` overrides the caller's environment; `switch` is "share" (another task runs after a fair share) or "always" (after every event); `cpu` the
-    core to run on, None: the least busy one. Page hashes, for replay's check of memory,
-    take at most 1/`hash_ratio` of the time; 0: none are written.
+    `env` overrides the caller's environment; `switch` is "share" (another task runs after a
+    fair share) or "always" (after every event); `cpu` the core to run on, None: the least
+    busy one. Page hashes, for replay's check of memory, take at most 1/`hash_ratio` of the
+    time; 0: none are written.
     """
 
     argv: tuple[str, ...]
