@@ -40,21 +40,25 @@ static bool closes_at_exec(struct prr_record_task *t, int32_t fd)
 	return flags & O_CLOEXEC;
 }
 
-static enum prr_status look_at(struct prr_record *s, struct prr_record_task *t, int32_t fd,
-	struct prr_error *err)
+uint32_t prr_record_stream(const struct prr_record_task *t, int32_t fd)
 {
 	char path[64];
 	struct stat st;
-	struct prr_field_echo_fd field = { .fd = fd };
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", t->uid.tid, fd);
 	if (stat(path, &st) != 0)
-		return PRR_OK;
+		return 0;
 	if (leads_to(&st, 1))
-		field.stream = 1;
-	else if (leads_to(&st, 2))
-		field.stream = 2;
-	else
+		return 1;
+	return leads_to(&st, 2) ? 2 : 0;
+}
+
+static enum prr_status look_at(struct prr_record *s, struct prr_record_task *t, int32_t fd,
+	struct prr_error *err)
+{
+	struct prr_field_echo_fd field = { .fd = fd, .stream = prr_record_stream(t, fd) };
+
+	if (field.stream == 0)
 		return PRR_OK;
 	field.cloexec = closes_at_exec(t, fd);
 	return prr_event_field(s, PRR_FIELD_ECHO_FD, &field, sizeof(field), err);

@@ -95,6 +95,7 @@ enum prr_status prr_record_exec_event(struct prr_record *s, struct prr_record_ta
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
 	as->uid = s->next_as_uid++;
 	as->task_count = 1;
+	as->mappings.mapped = &s->mapped;
 	prr_address_space_unuse(t->as);
 	t->as = as;
 	PRR_TRY(leave_group(t, err));
@@ -247,8 +248,6 @@ static enum prr_status describe_line(void *context, const struct prr_maps_line *
 		.start = line->start,
 		.len = line->end - line->start,
 		.offset = line->offset,
-		.ino = line->ino,
-		.dev = line->dev,
 		.prot = line->prot,
 		.flags = MAP_PRIVATE,
 	};
@@ -296,16 +295,20 @@ static enum prr_status name_line(void *context, const struct prr_maps_line *line
 	struct naming *n = context;
 	char path[4200];
 	struct prr_stored_file *file;
-	struct prr_field_mapping *m;
+	const struct prr_field_mapping *m;
 
 	if (line->path[0] != '/' || *n->handled == PRR_HANDLED_STOP)
 		return PRR_OK;
-	m = (struct prr_field_mapping *)(uintptr_t)prr_mappings_find(&n->t->as->mappings,
-		line->start);
-	if (!m || m->start != line->start || m->store_id)
+	m = prr_mappings_find(&n->t->as->mappings, line->start);
+	if (!m || m->start != line->start || m->ino)
 		return PRR_OK;
+	struct prr_field_mapping named = *m;
+
 	PRR_TRY(find_path(n->t, line->ino, line->path, path, sizeof(path)));
-	return prr_record_need_file(n->s, path, line->path, false, m, &file, n->handled, err);
+	PRR_TRY(prr_record_need_file(n->s, path, line->path, &named, &file, n->handled, err));
+	if (*n->handled == PRR_HANDLED_STOP)
+		return PRR_OK;
+	return prr_mappings_add(&n->t->as->mappings, &named, err);
 }
 
 static enum prr_status start_failed(struct prr_record *s, struct prr_record_task *t,
@@ -431,13 +434,11 @@ static enum prr_status exec_field(struct prr_record *s, struct prr_record_task *
 static enum prr_status describe_mapping(struct prr_record *s, struct prr_record_task *t,
 	const struct prr_field_mapping *m, struct prr_error *err)
 {
-	PRR_TRY(prr_event_mapping(s, m, "", err));
 	for (size_t i = 0; i < s->file_count; i++) {
 		struct prr_stored_file *f = &s->files[i];
 
 		if (f->store_id != m->store_id || m->store_id == 0)
 			continue;
-		f->fresh = false;
 		if (m->prot & PROT_EXEC)
 			return prr_record_patch(s, t, m, f, err);
 	}

@@ -2,15 +2,16 @@
  * Contents behind mappings: which store entry holds a mapped file, and the
  * patches of instructions in its code.
  *
- * A private mapping's file is stored once per identity (dev, ino, size, mtime,
- * ctime). File timestamps may be as coarse as a jiffy, so that two different
- * contents can carry one identity when the file changed a moment ago: such
- * files are stored anew each time. A shared mapping's object is stored when it
- * is mapped while nobody has it mapped: from then on replay keeps it right. */
+ * A file is stored once per identity (dev, ino, size, mtime, ctime). File
+ * timestamps may be as coarse as a jiffy, so that two different contents can
+ * carry one identity when the file changed a moment ago: such files are stored
+ * anew each time, and so are those that somebody may write through a shared
+ * mapping. A live object (mapped.h) is not stored at all: replay keeps it right. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,39 +34,49 @@ static bool is_racy(const struct stat *st)
 	return in_ns(st->st_ctim) + RACY_NS > in_ns(now);
 }
 
-static bool mapped_shared(struct prr_record *s, uint64_t dev, uint64_t ino)
+/* The event that is being prepared. */
+static uint64_t this_event(const struct prr_record *s)
 {
-	for (struct prr_record_task *t = s->tasks; t; t = t->next) {
-		if (!t->as || t->as->mappings.shared_count == 0)
-			continue;
-		for (size_t i = 0; i < t->as->mappings.count; i++) {
-			const struct prr_field_mapping *m = &t->as->mappings.items[i];
-
-			if (m->kind == PRR_MAPPING_FILE_SHARED && m->dev == dev && m->ino == ino)
-				return true;
-		}
-	}
-	return false;
+	return prr_trace_writer_last_index(s->writer) + 1;
 }
 
-static struct prr_stored_file *lookup(struct prr_record *s, const struct stat *st, bool shared,
-	bool reusable)
+static bool has_identity(const struct prr_stored_file *f, const struct stat *st)
+{
+	return f->size == (uint64_t)st->st_size && f->mtime_ns == in_ns(st->st_mtim) &&
+		f->ctime_ns == in_ns(st->st_ctim);
+}
+
+static struct prr_stored_file *lookup(
+	struct prr_record *s, const struct stat *st, bool shared, bool reusable)
 {
 	for (size_t i = s->file_count; i-- > 0;) {
 		struct prr_stored_file *f = &s->files[i];
 
-		if (f->dev != st->st_dev || f->ino != st->st_ino || f->shared != shared)
+		if (f->dev != st->st_dev || f->ino != st->st_ino || (f->shared && !shared))
 			continue;
-		if (!f->fresh && !reusable)
-			continue;
-		if (shared || (f->size == (uint64_t)st->st_size && f->mtime_ns == in_ns(st->st_mtim) && f->ctime_ns == in_ns(st->st_ctim)))
+		if (f->event == this_event(s) || (reusable && !f->stale && has_identity(f, st)))
 			return f;
 	}
 	return NULL;
 }
 
+/* Symbolic links of /proc/PID/fd show how the descriptor was opened (proc(5)). */
+static bool is_writable(const char *path)
+{
+	struct stat link;
+
+	return lstat(path, &link) != 0 || !S_ISLNK(link.st_mode) || (link.st_mode & S_IWUSR);
+}
+
+static void make_stale(struct prr_record *s, const struct stat *st)
+{
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].dev == st->st_dev && s->files[i].ino == st->st_ino)
+			s->files[i].stale = true;
+}
+
 static enum prr_status ask(struct prr_record *s, const char *path, const char *name,
-	const struct stat *st, bool shared, struct prr_error *err)
+	const struct stat *st, bool shared, bool reusable, struct prr_error *err)
 {
 	free(s->stop_path);
 	free(s->stop_name);
@@ -82,7 +93,7 @@ static enum prr_status ask(struct prr_record *s, const char *path, const char *n
 		.size = (uint64_t)st->st_size,
 		.mtime_ns = in_ns(st->st_mtim),
 		.ctime_ns = in_ns(st->st_ctim),
-		.cacheable = !shared && !is_racy(st),
+		.cacheable = reusable,
 	};
 	s->stop_shared = shared;
 	s->stop_wanted = true;
@@ -90,32 +101,43 @@ static enum prr_status ask(struct prr_record *s, const char *path, const char *n
 }
 
 enum prr_status prr_record_need_file(struct prr_record *s, const char *path, const char *name,
-	bool shared, struct prr_field_mapping *mapping, struct prr_stored_file **file,
-	enum prr_handled *handled, struct prr_error *err)
+	struct prr_field_mapping *mapping, struct prr_stored_file **file, enum prr_handled *handled,
+	struct prr_error *err)
 {
+	bool shared = mapping->kind == PRR_MAPPING_FILE_SHARED;
 	struct stat st;
 
+	*file = NULL;
 	if (s->trace_ended)
 		return PRR_OK;
 	if (stat(path, &st) != 0)
 		return prr_fail_errno(err, "cannot save the mapped file %s (%s)", name, path);
-	bool reusable = shared ? mapped_shared(s, st.st_dev, st.st_ino) : !is_racy(&st);
+	const struct prr_mapped_object *object = prr_mapped_find(&s->mapped, st.st_dev, st.st_ino);
+	bool live = object && object->live;
+	bool writable = shared && is_writable(path);
+
+	if (writable)
+		make_stale(s, &st);
+	mapping->dev = st.st_dev;
+	mapping->ino = st.st_ino;
+	mapping->object_size = (uint64_t)st.st_size;
+	/* Code that may have changed must be searched again. */
+	if (live && !(mapping->prot & PROT_EXEC))
+		return PRR_OK;
+	bool reusable = !live && !is_racy(&st) && !writable;
 	struct prr_stored_file *found = lookup(s, &st, shared, reusable);
 
 	if (!found) {
 		*handled = PRR_HANDLED_STOP;
-		return ask(s, path, name, &st, shared, err);
+		return ask(s, path, name, &st, shared, reusable, err);
 	}
-	mapping->dev = st.st_dev;
-	mapping->ino = st.st_ino;
-	mapping->object_size = (uint64_t)st.st_size;
 	mapping->store_id = found->store_id;
 	*file = found;
 	return PRR_OK;
 }
 
-enum prr_status prr_record_file_stored(struct prr_record *s, uint32_t store_id, int content,
-	struct prr_error *err)
+enum prr_status prr_record_file_stored(
+	struct prr_record *s, uint32_t store_id, int content, struct prr_error *err)
 {
 	const struct prr_record_stop *stop = &s->stop;
 
@@ -138,7 +160,7 @@ enum prr_status prr_record_file_stored(struct prr_record *s, uint32_t store_id, 
 	f->ctime_ns = stop->ctime_ns;
 	f->store_id = store_id;
 	f->shared = s->stop_shared;
-	f->fresh = true;
+	f->event = this_event(s);
 	if (!f->shared)
 		PRR_TRY(prr_insn_scan(content, &f->sites, err));
 	s->file_count++;
@@ -147,8 +169,7 @@ enum prr_status prr_record_file_stored(struct prr_record *s, uint32_t store_id, 
 
 /* ----------------------------------------------------------------- patches */
 
-const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches,
-	uint64_t addr)
+const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches, uint64_t addr)
 {
 	for (size_t i = 0; i < patches->count; i++)
 		if (patches->items[i].addr == addr)
@@ -156,8 +177,8 @@ const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patche
 	return NULL;
 }
 
-enum prr_status prr_patches_copy(struct prr_patch_list *to, const struct prr_patch_list *from,
-	struct prr_error *err)
+enum prr_status prr_patches_copy(
+	struct prr_patch_list *to, const struct prr_patch_list *from, struct prr_error *err)
 {
 	memset(to, 0, sizeof(*to));
 	if (from->count == 0)
@@ -180,8 +201,8 @@ void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t
 	patches->count = kept;
 }
 
-static enum prr_status add_patch(struct prr_patch_list *patches,
-	const struct prr_field_patch *patch, struct prr_error *err)
+static enum prr_status add_patch(
+	struct prr_patch_list *patches, const struct prr_field_patch *patch, struct prr_error *err)
 {
 	if (patches->count == patches->capacity) {
 		size_t capacity = patches->capacity ? 2 * patches->capacity : 64;
@@ -214,12 +235,11 @@ enum prr_status prr_record_patch(struct prr_record *s, struct prr_record_task *t
 			continue;
 		patch.addr = mapping->start + (site->file_offset - mapping->offset);
 		if (prr_patch_find(&t->as->patches, patch.addr) || site->length > 8 ||
-			!prr_mem_read(t->uid.tid, prr_remote(patch.addr), patch.original,
-				site->length))
+			!prr_mem_read(
+				t->uid.tid, prr_remote(patch.addr), patch.original, site->length))
 			continue;
 		memcpy(patch.patched + 2, patch.original + 2, sizeof(patch.patched) - 2);
-		if (!prr_mem_poke(t->uid.tid, prr_remote(patch.addr), patch.patched,
-			    patch.length))
+		if (!prr_mem_poke(t->uid.tid, prr_remote(patch.addr), patch.patched, patch.length))
 			continue;
 		PRR_TRY(add_patch(&t->as->patches, &patch, err));
 		PRR_TRY(prr_event_field(s, PRR_FIELD_PATCH, &patch, sizeof(patch), err));

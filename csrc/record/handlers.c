@@ -48,41 +48,48 @@ static enum prr_status limit_exit(struct prr_record *s, struct prr_record_task *
 		(by_pid && t->args[0] != 0 && (pid_t)t->args[0] != t->ns_tid) ||
 		prlimit(t->uid.tid, RLIMIT_STACK, NULL, &limit) != 0)
 		return PRR_OK;
-	struct prr_field_rlimit field = { .resource = RLIMIT_STACK, .soft = limit.rlim_cur, .hard = limit.rlim_max };
+	struct prr_field_rlimit field = {
+		.resource = RLIMIT_STACK, .soft = limit.rlim_cur, .hard = limit.rlim_max
+	};
 
 	return prr_event_field(s, PRR_FIELD_RLIMIT, &field, sizeof(field), err);
 }
 
 #define CLONE { .entry = prr_record_clone_entry, .exit = prr_record_clone_exit }
-#define EXECVE \
-	{ .entry = prr_record_exec_entry, .prepare = prr_record_exec_prepare, .exit = prr_record_exec_exit }
+#define EXECVE                                      \
+	{ .entry = prr_record_exec_entry,           \
+		.prepare = prr_record_exec_prepare, \
+		.exit = prr_record_exec_exit }
 #define EMULATE { .entry = prr_record_emulate_entry }
 
 static const struct prr_record_handlers table[PRR_RECORD_HANDLER_COUNT] = {
-	[PRR_RECORD_ARCH_PRCTL] = { .entry = prr_record_emulate_entry,
-		.exit = arch_prctl_exit },
+	[PRR_RECORD_ARCH_PRCTL] = { .entry = prr_record_emulate_entry, .exit = arch_prctl_exit },
 	[PRR_RECORD_BRK] = { .exit = prr_record_brk_exit },
 	[PRR_RECORD_CLONE] = CLONE,
+	[PRR_RECORD_CLOSE] = { .entry = prr_record_close_entry },
 	[PRR_RECORD_CLONE3] = CLONE,
 	[PRR_RECORD_DUMPABLE] = EMULATE,
 	[PRR_RECORD_EXECVE] = EXECVE,
 	[PRR_RECORD_EXECVEAT] = EXECVE,
 	[PRR_RECORD_EXIT] = { .entry = prr_record_exit_entry },
 	[PRR_RECORD_EXIT_GROUP] = { .entry = prr_record_exit_entry },
+	[PRR_RECORD_FILE_WRITE] = { .entry = prr_record_write_entry,
+		.exit = prr_record_write_exit },
 	[PRR_RECORD_FORK] = CLONE,
 	[PRR_RECORD_GETCPU] = EMULATE,
+	[PRR_RECORD_MADVISE] = { .exit = prr_record_madvise_exit },
 	[PRR_RECORD_MMAP] = { .entry = prr_record_mmap_entry,
 		.prepare = prr_record_mmap_prepare,
 		.exit = prr_record_mmap_exit },
 	[PRR_RECORD_MPROTECT] = { .exit = prr_record_mprotect_exit },
-	[PRR_RECORD_MREMAP] = { .entry = prr_record_munmap_entry,
-		.exit = prr_record_mremap_exit },
+	[PRR_RECORD_MREMAP] = { .entry = prr_record_munmap_entry, .exit = prr_record_mremap_exit },
 	[PRR_RECORD_MSEAL] = EMULATE,
-	[PRR_RECORD_MUNMAP] = { .entry = prr_record_munmap_entry,
-		.exit = prr_record_munmap_exit },
+	[PRR_RECORD_MUNMAP] = { .entry = prr_record_munmap_entry, .exit = prr_record_munmap_exit },
 	[PRR_RECORD_NO_NEW_PRIVS] = EMULATE,
+	[PRR_RECORD_OPEN] = { .exit = prr_record_open_exit },
 	[PRR_RECORD_PRCTL_TSC] = EMULATE,
 	[PRR_RECORD_PRLIMIT] = { .exit = limit_exit },
+	[PRR_RECORD_PROCESS_VM_WRITEV] = { .exit = prr_record_vm_writev_exit },
 	[PRR_RECORD_PTRACE] = EMULATE,
 	[PRR_RECORD_RT_SIGACTION] = { .exit = prr_record_sigaction_exit },
 	[PRR_RECORD_RT_SIGPROCMASK] = { .exit = prr_record_sigmask_exit },
@@ -96,6 +103,10 @@ static const struct prr_record_handlers table[PRR_RECORD_HANDLER_COUNT] = {
 	[PRR_RECORD_SHMAT] = { .exit = prr_record_shmat_exit },
 	[PRR_RECORD_SHMDT] = { .exit = prr_record_shmdt_exit },
 	[PRR_RECORD_SIGALTSTACK] = { .exit = prr_record_sigaltstack_exit },
+	[PRR_RECORD_TRANSFER] = { .entry = prr_record_transfer_entry,
+		.exit = prr_record_transfer_exit },
+	[PRR_RECORD_TRUNCATE] = { .entry = prr_record_truncate_entry,
+		.exit = prr_record_truncate_exit },
 	[PRR_RECORD_VFORK] = CLONE,
 };
 

@@ -43,11 +43,12 @@ enum prr_status prr_record_mmap_entry(struct prr_record *s, struct prr_record_ta
 	struct stat st;
 	int refused = 0;
 
-	if ((t->args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) &&
-		hits_layout(t->args[0], t->args[1]))
+	if ((t->args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && hits_layout(t->args[0], t->args[1]))
 		refused = ENOMEM;
 	else if ((t->args[3] & MAP_TYPE) == MAP_DROPPABLE)
 		refused = EINVAL; /* pages that vanish at will are not replayable */
+	else if ((t->args[3] & (MAP_ANONYMOUS | MAP_HUGETLB)) == (MAP_ANONYMOUS | MAP_HUGETLB))
+		refused = ENOMEM; /* no huge pages are left: replay may have none */
 	if (!refused && !(t->args[3] & MAP_ANONYMOUS)) {
 		/* Memory that a device writes cannot be recorded. */
 		fd_path(path, sizeof(path), t, t->args[4]);
@@ -69,7 +70,7 @@ static void describe(const struct prr_record_task *t, struct prr_field_mapping *
 	m->start = t->regs.rax;
 	m->len = prr_page_up(t->args[1]);
 	m->prot = (uint32_t)t->args[2];
-	m->flags = (uint32_t)t->args[3];
+	m->flags = (uint32_t)t->args[3] & PRR_MAPPING_MAP_FLAGS;
 	m->kind = shared ? PRR_MAPPING_ANON_SHARED : PRR_MAPPING_ANON;
 }
 
@@ -98,7 +99,7 @@ enum prr_status prr_record_mmap_prepare(struct prr_record *s, struct prr_record_
 	m->kind = shared ? PRR_MAPPING_FILE_SHARED : PRR_MAPPING_FILE_PRIVATE;
 	m->offset = t->args[5];
 	snprintf(t->new_name, sizeof(t->new_name), "%s", name);
-	return prr_record_need_file(s, path, name, shared, m, &t->new_file, handled, err);
+	return prr_record_need_file(s, path, name, m, &t->new_file, handled, err);
 }
 
 enum prr_status prr_record_mmap_exit(struct prr_record *s, struct prr_record_task *t,
@@ -110,11 +111,14 @@ enum prr_status prr_record_mmap_exit(struct prr_record *s, struct prr_record_tas
 	if (failed(t))
 		return PRR_OK;
 	prr_patches_remove(&t->as->patches, m->start, m->len);
+	if (m->kind == PRR_MAPPING_ANON_SHARED) {
+		m->ino = ++s->next_anon_object;
+		m->object_size = m->len;
+	}
 	PRR_TRY(prr_mappings_add(&t->as->mappings, m, err));
 	PRR_TRY(prr_event_mapping(s, m, t->new_name, err));
 	if (!t->new_file)
 		return PRR_OK;
-	t->new_file->fresh = false;
 	if (m->kind == PRR_MAPPING_FILE_PRIVATE && (m->prot & PROT_EXEC))
 		PRR_TRY(prr_record_patch(s, t, m, t->new_file, err));
 	return PRR_OK;
@@ -155,13 +159,13 @@ enum prr_status prr_record_mremap_exit(struct prr_record *s, struct prr_record_t
 		if (p->addr >= t->args[0] && p->addr < t->args[0] + t->args[1])
 			p->addr += t->regs.rax - t->args[0];
 	}
-	return prr_mappings_move(&t->as->mappings, t->args[0], t->args[1], t->regs.rax,
-		t->args[2], keep, err);
+	return prr_mappings_move(
+		&t->as->mappings, t->args[0], t->args[1], t->regs.rax, t->args[2], keep, err);
 }
 
 /* Code that becomes executable only now must be patched now. */
-static enum prr_status patch_range(struct prr_record *s, struct prr_record_task *t,
-	uint64_t start, uint64_t len, struct prr_error *err)
+static enum prr_status patch_range(struct prr_record *s, struct prr_record_task *t, uint64_t start,
+	uint64_t len, struct prr_error *err)
 {
 	for (size_t i = 0; i < t->as->mappings.count; i++) {
 		const struct prr_field_mapping *m = &t->as->mappings.items[i];
@@ -209,11 +213,25 @@ enum prr_status prr_record_brk_exit(struct prr_record *s, struct prr_record_task
 		return PRR_OK;
 	PRR_TRY(prr_event_field(s, PRR_FIELD_BRK, &field, sizeof(field), err));
 	if (field.new_end < field.old_end)
-		return prr_mappings_remove(&t->as->mappings, field.new_end,
-			field.old_end - field.new_end, err);
+		return prr_mappings_remove(
+			&t->as->mappings, field.new_end, field.old_end - field.new_end, err);
 	m.start = field.old_end;
 	m.len = field.new_end - field.old_end;
 	return prr_mappings_add(&t->as->mappings, &m, err);
+}
+
+enum prr_status prr_record_madvise_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	int advice = (int)t->args[2];
+
+	(void)s;
+	(void)handled;
+	if (advice != MADV_DONTFORK && advice != MADV_DOFORK && advice != MADV_WIPEONFORK &&
+		advice != MADV_KEEPONFORK)
+		return PRR_OK;
+	return prr_mappings_advise(
+		&t->as->mappings, t->args[0], t->args[1], advice, (int64_t)t->regs.rax, err);
 }
 
 /* ----------------------------------------------------- System V shared memory */
@@ -222,8 +240,8 @@ struct shm_search {
 	uint64_t start, end, dev, ino;
 };
 
-static enum prr_status find_line(void *context, const struct prr_maps_line *line,
-	struct prr_error *err)
+static enum prr_status find_line(
+	void *context, const struct prr_maps_line *line, struct prr_error *err)
 {
 	struct shm_search *search = context;
 
@@ -247,13 +265,14 @@ enum prr_status prr_record_shmat_exit(struct prr_record *s, struct prr_record_ta
 		return PRR_OK;
 	PRR_TRY(prr_maps_each(t->uid.tid, find_line, &search, err));
 	m.len = search.end - search.start;
-	m.dev = search.dev;
+	m.dev = search.dev | PRR_DEV_SYSV;
 	m.ino = search.ino;
 	m.object_size = m.len;
 	m.flags = MAP_SHARED;
 	m.prot = PROT_READ | (t->args[2] & 010000 /* SHM_RDONLY */ ? 0u : PROT_WRITE);
 	/* Its contents, in case somebody outside or before wrote them. */
-	PRR_TRY(prr_event_memory(s, t, m.start, m.len, err));
+	if (!prr_mapped_find(&s->mapped, m.dev, m.ino))
+		PRR_TRY(prr_event_memory(s, t, m.start, m.len, err));
 	PRR_TRY(prr_mappings_add(&t->as->mappings, &m, err));
 	return prr_event_mapping(s, &m, "", err);
 }

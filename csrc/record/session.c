@@ -101,6 +101,7 @@ void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t)
 	prr_scratch_deinit(&t->scratch);
 	free(t->exec_path);
 	free(t->exec_argv);
+	free(t->transfer.bytes);
 	free(t->held);
 	if (t->stat_fd >= 0)
 		close(t->stat_fd);
@@ -178,6 +179,7 @@ void prr_record_destroy(struct prr_record *s)
 	for (size_t i = 0; i < s->file_count; i++)
 		prr_insn_sites_deinit(&s->files[i].sites);
 	free(s->files);
+	prr_mapped_deinit(&s->mapped);
 	free(s->orphans);
 	free(s->stop_path);
 	free(s->stop_name);

@@ -88,9 +88,39 @@ struct prr_held_signal {
 struct prr_stored_file { /* identity -> store entry, for mappings */
 	uint64_t dev, ino, size, mtime_ns, ctime_ns;
 	uint32_t store_id;
-	bool shared; /* stored for a shared mapping: entry by (dev, ino) alone */
-	bool fresh;  /* stored by the last Stop, not used yet */
+	bool shared; /* stored for a shared mapping: its code is not searched */
+	uint64_t event; /* EventIndex of the event for which it was stored */
+	bool stale;  /* a writable shared mapping changes the file unseen */
 	struct prr_insn_sites sites;
+};
+
+/* A descriptor whose file nobody maps, as long as none was closed and no further
+ * object mapped. */
+struct prr_plain_fd {
+	int32_t fd;
+	uint32_t as_uid; /* an exec closes descriptors, too */
+	uint64_t closes, additions;
+};
+enum { PRR_PLAIN_FDS = 8 };
+
+enum prr_change_kind {
+	PRR_CHANGE_NONE,
+	PRR_CHANGE_FILE,  /* of a mapped file */
+	PRR_CHANGE_MEMORY /* by /proc/PID/mem */
+};
+struct prr_change { /* what the call in progress changes beside its outputs */
+	enum prr_change_kind kind;
+	uint64_t dev, ino, size; /* of the file, before the call */
+};
+
+/* Bytes that the call in progress moves to the recording's stdout or stderr
+ * without the program's memory. */
+struct prr_transfer {
+	uint32_t stream;   /* 1, 2; 0: none */
+	bool known;        /* bytes holds them; else they can be read from the source */
+	bool shortened;    /* to what is known */
+	uint8_t *bytes;    /* owned */
+	size_t len;
 };
 
 struct prr_record_task {
@@ -132,6 +162,9 @@ struct prr_record_task {
 	struct prr_field_mapping new_mapping; /* made by the mmap in progress */
 	struct prr_stored_file *new_file;     /* borrowed; NULL: anonymous */
 	char new_name[4096];
+	struct prr_plain_fd plain_fds[PRR_PLAIN_FDS];
+	struct prr_change change;
+	struct prr_transfer transfer;
 	struct prr_task_uid new_child_uid; /* serial 0: none */
 	bool stripped_untraced;
 	uint64_t clone_flags, clone_child_tid, clone_parent_tid, clone_stack, clone_tls;
@@ -196,6 +229,9 @@ struct prr_record {
 	int exec_error_fd;  /* the spawned child's errno when exec fails */
 	struct prr_orphan_status *orphans; /* owned */
 	size_t orphan_count, orphan_capacity;
+	struct prr_mapped mapped; /* objects behind the mappings of all tasks */
+	uint64_t next_anon_object;
+	uint64_t closes; /* calls that closed descriptors */
 	struct prr_stored_file *files; /* owned */
 	size_t file_count, file_capacity;
 	/* The Stop being asked for; strings owned. */
@@ -327,12 +363,48 @@ enum prr_status prr_record_shmat_exit(struct prr_record *s, struct prr_record_ta
 enum prr_status prr_record_shmdt_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 
+enum prr_status prr_record_madvise_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+
+/* changes.c: syscalls that change mapped files */
+enum prr_status prr_record_write_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_write_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_close_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_open_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_truncate_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_truncate_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+/* Where the descriptor stands, and its open(2) flags. */
+bool prr_record_fdinfo(const struct prr_record_task *t, int fd, uint64_t *position,
+	unsigned int *flags);
+
+/* transfer.c: splice and its kin */
+enum prr_status prr_record_transfer_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_transfer_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+
+/* remote.c: writing other tasks' memory */
+enum prr_status prr_record_vm_writev_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+/* Does `path` (of /proc/PID/fd) lead to a /proc/PID/mem? */
+bool prr_record_is_memory(const char *path);
+PRR_MUST_USE enum prr_status prr_record_memory_written(struct prr_record *s,
+	struct prr_record_task *t, const char *path, int fd, struct prr_error *err);
+
 /* files.c: contents behind mappings */
-/* Finds the store entry of the file at `path`; sets *handled to STOP and asks
- * for it when it is not stored yet. */
+/* Fills in what stands behind the file mapping `mapping` (of which kind, prot and
+ * offset are known): the file at `path`. Sets *handled to STOP and asks for its
+ * contents when they are not stored yet. *file is NULL when the object is live:
+ * replay has its contents already. */
 PRR_MUST_USE enum prr_status prr_record_need_file(struct prr_record *s, const char *path,
-	const char *name, bool shared, struct prr_field_mapping *mapping,
-	struct prr_stored_file **file, enum prr_handled *handled, struct prr_error *err);
+	const char *name, struct prr_field_mapping *mapping, struct prr_stored_file **file,
+	enum prr_handled *handled, struct prr_error *err);
 /* Patches the sites of `file` inside the mapping; appends PATCH fields. */
 PRR_MUST_USE enum prr_status prr_record_patch(struct prr_record *s,
 	struct prr_record_task *t, const struct prr_field_mapping *mapping,
@@ -343,6 +415,8 @@ PRR_MUST_USE enum prr_status prr_patches_copy(struct prr_patch_list *to,
 	const struct prr_patch_list *from, struct prr_error *err);
 void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t len);
 
+/* Does the descriptor lead to the recording's stdout (1) or stderr (2)? 0: neither. */
+uint32_t prr_record_stream(const struct prr_record_task *t, int32_t fd);
 /* echo.c: descriptors that lead to the recording's stdout or stderr; fields of
  * the event that is being built */
 PRR_MUST_USE enum prr_status prr_record_echo_inherited(struct prr_record *s,

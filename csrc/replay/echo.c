@@ -31,8 +31,8 @@ static void forget(struct prr_files *files, int32_t fd)
 		*item = files->items[--files->count];
 }
 
-static enum prr_status add(struct prr_files *files, int32_t fd, uint8_t stream, bool cloexec,
-	struct prr_error *err)
+static enum prr_status add(
+	struct prr_files *files, int32_t fd, uint8_t stream, bool cloexec, struct prr_error *err)
 {
 	forget(files, fd);
 	if (files->count == files->capacity) {
@@ -60,8 +60,8 @@ enum prr_status prr_files_first(struct prr_files **ret, struct prr_error *err)
 	return add(files, 2, 2, false, err);
 }
 
-enum prr_status prr_files_clone(struct prr_files *from, bool share, struct prr_files **ret,
-	struct prr_error *err)
+enum prr_status prr_files_clone(
+	struct prr_files *from, bool share, struct prr_files **ret, struct prr_error *err)
 {
 	if (share) {
 		from->ref_count++;
@@ -75,8 +75,8 @@ enum prr_status prr_files_clone(struct prr_files *from, bool share, struct prr_f
 	files->ref_count = 1;
 	*ret = files;
 	for (size_t i = 0; i < from->count; i++)
-		PRR_TRY(add(files, from->items[i].fd, from->items[i].stream,
-			from->items[i].cloexec, err));
+		PRR_TRY(add(files, from->items[i].fd, from->items[i].stream, from->items[i].cloexec,
+			err));
 	return PRR_OK;
 }
 
@@ -100,8 +100,8 @@ void prr_files_unuse(struct prr_files *files)
 
 /* ------------------------------------------------------- calls that move fds */
 
-static enum prr_status duplicate(struct prr_files *files, int32_t from, int32_t to, bool cloexec,
-	struct prr_error *err)
+static enum prr_status duplicate(
+	struct prr_files *files, int32_t from, int32_t to, bool cloexec, struct prr_error *err)
 {
 	struct prr_echo_fd *item = lookup(files, from);
 
@@ -114,14 +114,14 @@ static enum prr_status duplicate(struct prr_files *files, int32_t from, int32_t 
 	return add(files, to, item->stream, cloexec, err);
 }
 
-static enum prr_status on_fcntl(struct prr_files *files, const uint64_t args[6], int64_t result,
-	struct prr_error *err)
+static enum prr_status on_fcntl(
+	struct prr_files *files, const uint64_t args[6], int64_t result, struct prr_error *err)
 {
 	struct prr_echo_fd *item = lookup(files, (int32_t)args[0]);
 
 	if (args[1] == F_DUPFD || args[1] == F_DUPFD_CLOEXEC)
-		return duplicate(files, (int32_t)args[0], (int32_t)result,
-			args[1] == F_DUPFD_CLOEXEC, err);
+		return duplicate(
+			files, (int32_t)args[0], (int32_t)result, args[1] == F_DUPFD_CLOEXEC, err);
 	if (args[1] == F_SETFD && item)
 		item->cloexec = args[2] & FD_CLOEXEC;
 	return PRR_OK;
@@ -142,8 +142,8 @@ static void on_close_range(struct prr_files *files, const uint64_t args[6])
 }
 
 /* Descriptors that the recorder found to lead there. */
-static enum prr_status on_found(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status on_found(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	for (size_t i = 0; i < s->event->field_count; i++) {
 		const struct prr_field *field = &s->event->fields[i];
@@ -178,8 +178,8 @@ static enum prr_status follow(struct prr_replay_task *t, int64_t nr, const uint6
 	case SYS_dup2:
 		return duplicate(t->files, (int32_t)args[0], (int32_t)args[1], false, err);
 	case SYS_dup3:
-		return duplicate(t->files, (int32_t)args[0], (int32_t)args[1],
-			args[2] & O_CLOEXEC, err);
+		return duplicate(
+			t->files, (int32_t)args[0], (int32_t)args[1], args[2] & O_CLOEXEC, err);
 	case SYS_fcntl:
 		return on_fcntl(t->files, args, result, err);
 	case SYS_close:
@@ -215,8 +215,8 @@ static enum prr_status follow(struct prr_replay_task *t, int64_t nr, const uint6
 
 /* ------------------------------------------------------------------- writing */
 
-static enum prr_status put(struct prr_replay *s, int fd, const uint8_t *data, size_t len,
-	struct prr_error *err)
+static enum prr_status put(
+	struct prr_replay *s, int fd, const uint8_t *data, size_t len, struct prr_error *err)
 {
 	while (len > 0) {
 		ssize_t done = write(fd, data, len);
@@ -256,8 +256,8 @@ static enum prr_status put_vector(struct prr_replay *s, struct prr_replay_task *
 			uint64_t base, len;
 		} part;
 
-		if (!prr_mem_read(t->tid, prr_remote(vector + i * sizeof(part)), &part,
-			    sizeof(part)))
+		if (!prr_mem_read(
+			    t->tid, prr_remote(vector + i * sizeof(part)), &part, sizeof(part)))
 			return PRR_OK;
 		uint64_t len = part.len < total ? part.len : total;
 
@@ -274,8 +274,31 @@ static enum prr_status put_message(struct prr_replay *s, struct prr_replay_task 
 
 	if (!prr_mem_read(t->tid, prr_remote(message), &header, sizeof(header)))
 		return PRR_OK;
-	return put_vector(s, t, fd, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
-		total, err);
+	return put_vector(
+		s, t, fd, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen, total, err);
+}
+
+/* Bytes that went there without the program's memory (splice and its kin). */
+static enum prr_status put_fields(
+	struct prr_replay *s, struct prr_replay_task *t, int32_t target, struct prr_error *err)
+{
+	const struct prr_echo_fd *item = lookup(t->files, target);
+
+	for (size_t i = 0; i < s->event->field_count; i++) {
+		const struct prr_field *field = &s->event->fields[i];
+		struct prr_field_echo echo;
+
+		if (field->tag != PRR_FIELD_ECHO || field->len < sizeof(echo))
+			continue;
+		memcpy(&echo, field->data, sizeof(echo));
+		uint32_t stream = item ? item->stream : echo.stream;
+		int fd = stream == 2 ? s->options->stderr_fd : s->options->stdout_fd;
+
+		if (fd >= 0)
+			PRR_TRY(put(
+				s, fd, field->data + sizeof(echo), field->len - sizeof(echo), err));
+	}
+	return PRR_OK;
 }
 
 enum prr_status prr_replay_echo(struct prr_replay *s, struct prr_replay_task *t, int64_t nr,
@@ -284,18 +307,26 @@ enum prr_status prr_replay_echo(struct prr_replay *s, struct prr_replay_task *t,
 	if (result < 0)
 		return PRR_OK;
 	const struct prr_echo_fd *item = lookup(t->files, (int32_t)args[0]);
-	int fd = !item ? -1 : item->stream == 1 ? s->options->stdout_fd
-						: s->options->stderr_fd;
+	int fd = !item ? -1 : item->stream == 1 ? s->options->stdout_fd : s->options->stderr_fd;
 
 	switch (nr) {
 	case SYS_write:
 	case SYS_pwrite64:
 	case SYS_sendto:
 		return fd < 0 ? PRR_OK : put_remote(s, t, fd, args[1], (uint64_t)result, err);
+	case SYS_sendfile:
+		return put_fields(s, t, (int32_t)args[0], err);
+	case SYS_tee:
+		return put_fields(s, t, (int32_t)args[1], err);
+	case SYS_splice:
+	case SYS_copy_file_range:
+		return put_fields(s, t, (int32_t)args[2], err);
 	case SYS_writev:
+	case SYS_vmsplice:
 	case SYS_pwritev:
 	case SYS_pwritev2:
-		return fd < 0 ? PRR_OK : put_vector(s, t, fd, args[1], args[2], (uint64_t)result, err);
+		return fd < 0 ? PRR_OK
+			      : put_vector(s, t, fd, args[1], args[2], (uint64_t)result, err);
 	case SYS_sendmsg:
 		return fd < 0 ? PRR_OK : put_message(s, t, fd, args[1], (uint64_t)result, err);
 	default:

@@ -37,29 +37,44 @@ static enum prr_status open_in_tracee(struct prr_replay *s, struct prr_replay_ta
 	return PRR_OK;
 }
 
-static enum prr_status map_file(struct prr_replay *s, struct prr_replay_task *t,
-	const struct prr_field_mapping *m, struct prr_error *err)
+static enum prr_status map_path(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_mapping *m, const char *path, int flags, struct prr_error *err)
 {
-	char path[4200];
 	bool shared = prr_mapping_is_shared(m);
 	uint64_t args[6] = { m->start, m->len, m->prot,
 		MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE), 0, m->offset };
 	int64_t fd, result;
-	int object;
 
-	if (shared) {
-		PRR_TRY(prr_replay_object(s, m, &object, err));
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), object);
-	} else {
-		prr_replay_store_path(s, m->store_id, path, sizeof(path));
-	}
-	PRR_TRY(open_in_tracee(s, t, path, shared ? O_RDWR : O_RDONLY, &fd, err));
+	PRR_TRY(open_in_tracee(s, t, path, flags, &fd, err));
 	args[4] = (uint64_t)fd;
 	PRR_TRY(prr_replay_syscall(s, t, SYS_mmap, args, &result, err));
 	PRR_TRY(expect(s, t, "mmap of a stored file", result, (int64_t)m->start, err));
 	uint64_t close_args[6] = { (uint64_t)fd };
 
 	return prr_replay_syscall(s, t, SYS_close, close_args, &result, err);
+}
+
+enum prr_status prr_replay_map_object(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_mapping *m, int fd, struct prr_error *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	return map_path(s, t, m, path, prr_mapping_is_shared(m) ? O_RDWR : O_RDONLY, err);
+}
+
+static enum prr_status map_file(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_mapping *m, struct prr_error *err)
+{
+	char path[4200];
+	int object;
+
+	PRR_TRY(prr_replay_object(s, m, &object, err));
+	if (object >= 0)
+		return prr_replay_map_object(s, t, m, object, err);
+	prr_replay_store_path(s, m->store_id, path, sizeof(path));
+	/* O_NONBLOCK: a trace may hold anything under that name. */
+	return map_path(s, t, m, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, err);
 }
 
 static enum prr_status map_anonymous(struct prr_replay *s, struct prr_replay_task *t,
@@ -77,6 +92,26 @@ static enum prr_status map_anonymous(struct prr_replay *s, struct prr_replay_tas
 	return expect(s, t, "mmap", result, (int64_t)m->start, err);
 }
 
+/* Private pages of a file that were made to be written no longer follow it. */
+static enum prr_status populate(struct prr_replay *s, struct prr_replay_task *t, uint64_t start,
+	uint64_t len, struct prr_error *err)
+{
+	uint64_t end = start + prr_page_up(len);
+	int64_t result;
+
+	for (size_t i = 0; i < t->as->mappings.count; i++) {
+		const struct prr_field_mapping *m = &t->as->mappings.items[i];
+		uint64_t from = m->start > start ? m->start : start;
+		uint64_t to = m->start + m->len < end ? m->start + m->len : end;
+		uint64_t args[6] = { from, to - from, MADV_POPULATE_WRITE };
+
+		/* Up to the file's end: what fails here failed there. */
+		if (from < to && m->kind == PRR_MAPPING_FILE_PRIVATE && (m->prot & PROT_WRITE))
+			PRR_TRY(prr_replay_syscall(s, t, SYS_madvise, args, &result, err));
+	}
+	return PRR_OK;
+}
+
 enum prr_status prr_replay_map(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_field_mapping *m, struct prr_error *err)
 {
@@ -87,17 +122,51 @@ enum prr_status prr_replay_map(struct prr_replay *s, struct prr_replay_task *t,
 			(unsigned long long)s->event->index, (unsigned long long)m->len,
 			(unsigned long long)m->start);
 	bool has_object = m->dev || m->ino;
+	struct prr_field_mapping model = *m;
 
+	model.flags &= PRR_MAPPING_MAP_FLAGS;
 	if (m->kind == PRR_MAPPING_FILE_PRIVATE || m->kind == PRR_MAPPING_FILE_SHARED ||
 		(m->kind == PRR_MAPPING_ANON_SHARED && has_object))
 		PRR_TRY(map_file(s, t, m, err));
 	else
 		PRR_TRY(map_anonymous(s, t, m, err));
-	return prr_mappings_add(&t->as->mappings, m, err);
+	PRR_TRY(prr_mappings_add(&t->as->mappings, &model, err));
+	if (model.flags & (MAP_POPULATE | MAP_LOCKED))
+		return populate(s, t, m->start, m->len, err);
+	return PRR_OK;
 }
 
-enum prr_status prr_replay_patches(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+/* Fresh zeros in the place of a private anonymous mapping. */
+static enum prr_status wipe(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_mapping *m, struct prr_error *err)
+{
+	int64_t result;
+	uint64_t args[6] = { m->start, m->len, MADV_DONTNEED };
+
+	PRR_TRY(prr_replay_syscall(s, t, SYS_madvise, args, &result, err));
+	return expect(s, t, "wiping a forked range", result, 0, err);
+}
+
+enum prr_status prr_replay_forked(struct prr_replay *s, struct prr_replay_task *parent,
+	struct prr_replay_task *child, struct prr_error *err)
+{
+	for (size_t i = 0; i < parent->as->mappings.count; i++) {
+		const struct prr_field_mapping *m = &parent->as->mappings.items[i];
+		uint64_t args[6] = { m->start, m->len };
+		int64_t result;
+
+		if (m->flags & PRR_MAPPING_DONTFORK) {
+			PRR_TRY(prr_replay_syscall(s, child, SYS_munmap, args, &result, err));
+			PRR_TRY(expect(s, child, "unmapping a forked range", result, 0, err));
+		} else if (m->flags & PRR_MAPPING_WIPEONFORK) {
+			PRR_TRY(wipe(s, child, m, err));
+		}
+	}
+	return PRR_OK;
+}
+
+enum prr_status prr_replay_patches(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	for (size_t i = 0; i < s->event->field_count; i++) {
 		const struct prr_field *field = &s->event->fields[i];
@@ -107,8 +176,7 @@ enum prr_status prr_replay_patches(struct prr_replay *s, struct prr_replay_task 
 			continue;
 		memcpy(&patch, field->data, sizeof(patch));
 		if (patch.length > sizeof(patch.patched) ||
-			!prr_mem_poke(t->tid, prr_remote(patch.addr), patch.patched,
-				patch.length))
+			!prr_mem_poke(t->tid, prr_remote(patch.addr), patch.patched, patch.length))
 			return prr_replay_diverged(s, t, err, "0x%llx cannot be patched",
 				(unsigned long long)patch.addr);
 	}
@@ -116,8 +184,8 @@ enum prr_status prr_replay_patches(struct prr_replay *s, struct prr_replay_task 
 }
 
 /* Everything but pyrr's own pages (and the vsyscall page, which stays). */
-enum prr_status prr_replay_unmap_all(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_unmap_all(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	uint64_t below[6] = { 0, PRR_CODE_ADDR };
 	uint64_t above[6] = { PRR_LAYOUT_END, PRR_TASK_SIZE - PRR_LAYOUT_END };
@@ -133,8 +201,8 @@ enum prr_status prr_replay_unmap_all(struct prr_replay *s, struct prr_replay_tas
 
 /* ------------------------------------------------------------------- calls */
 
-static enum prr_status map_call(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status map_call(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct prr_field_mapping m;
 	const void *field = prr_field_find(s->event, PRR_FIELD_MAPPING, sizeof(m), NULL, NULL);
@@ -145,8 +213,8 @@ static enum prr_status map_call(struct prr_replay *s, struct prr_replay_task *t,
 	return prr_replay_map(s, t, &m, err);
 }
 
-static enum prr_status brk_call(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status brk_call(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct prr_field_brk brk;
 	const void *field = prr_field_find(s->event, PRR_FIELD_BRK, sizeof(brk), NULL, NULL);
@@ -190,12 +258,11 @@ static enum prr_status remap_call(struct prr_replay *s, struct prr_replay_task *
 		args[3] & MREMAP_DONTUNMAP, err);
 }
 
-static enum prr_status detach_call(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status detach_call(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct prr_field_range range;
-	const void *field =
-		prr_field_find(s->event, PRR_FIELD_UNMAP, sizeof(range), NULL, NULL);
+	const void *field = prr_field_find(s->event, PRR_FIELD_UNMAP, sizeof(range), NULL, NULL);
 	int64_t actual;
 
 	if (!field)
@@ -208,13 +275,17 @@ static enum prr_status detach_call(struct prr_replay *s, struct prr_replay_task 
 	return expect(s, t, "munmap", actual, 0, err);
 }
 
-/* Run as recorded, failures too: a failing mprotect may have changed a part. */
+/* Run as recorded. ENOMEM says that the range has holes: what lies before them
+ * (mprotect) or around them (madvise) was changed. Other failures depend on
+ * what replay's mappings need not have: the file's permissions, locked pages. */
 static enum prr_status same_call(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_syscall_view *view, const uint64_t args[6], int64_t result,
 	struct prr_error *err)
 {
 	int64_t actual;
 
+	if (result != 0 && result != -ENOMEM)
+		return PRR_OK;
 	PRR_TRY(prr_replay_syscall(s, t, s->event->regs.orig_rax, args, &actual, err));
 	PRR_TRY(expect(s, t, view->name, actual, result, err));
 	if (result != 0)
@@ -227,11 +298,49 @@ static enum prr_status same_call(struct prr_replay *s, struct prr_replay_task *t
 	return PRR_OK;
 }
 
+static enum prr_status advise_call(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_syscall_view *view, const uint64_t args[6], int64_t result,
+	struct prr_error *err)
+{
+	uint64_t replayed[6] = { args[0], args[1], args[2] };
+
+	switch ((int)args[2]) {
+	case MADV_DONTFORK:
+	case MADV_DOFORK:
+	case MADV_WIPEONFORK:
+	case MADV_KEEPONFORK:
+		return prr_mappings_advise(
+			&t->as->mappings, args[0], args[1], (int)args[2], result, err);
+	case MADV_POPULATE_WRITE:
+		return populate(s, t, args[0], args[1], err);
+	case MADV_DONTNEED_LOCKED: /* nothing is locked here */
+		replayed[2] = MADV_DONTNEED;
+		break;
+	default:
+		break;
+	}
+	return same_call(s, t, view, replayed, result, err);
+}
+
+static enum prr_status lock_call(struct prr_replay *s, struct prr_replay_task *t,
+	const uint64_t args[6], int64_t result, struct prr_error *err)
+{
+	uint64_t nr = s->event->regs.orig_rax;
+
+	if (result != 0 || (nr == SYS_mlock2 && (args[2] & MLOCK_ONFAULT)))
+		return PRR_OK;
+	if (nr != SYS_mlockall)
+		return populate(
+			s, t, prr_page_down(args[0]), args[1] + args[0] % PRR_PAGE_SIZE, err);
+	if (!(args[0] & MCL_CURRENT) || (args[0] & MCL_ONFAULT))
+		return PRR_OK;
+	return populate(s, t, 0, PRR_TASK_SIZE, err);
+}
+
 static enum prr_status limit_call(struct prr_replay *s, struct prr_replay_task *t)
 {
 	struct prr_field_rlimit limit;
-	const void *field =
-		prr_field_find(s->event, PRR_FIELD_RLIMIT, sizeof(limit), NULL, NULL);
+	const void *field = prr_field_find(s->event, PRR_FIELD_RLIMIT, sizeof(limit), NULL, NULL);
 
 	if (!field)
 		return PRR_OK;
@@ -261,8 +370,11 @@ enum prr_status prr_replay_memory_call(struct prr_replay *s, struct prr_replay_t
 		if (result != 0)
 			return PRR_OK;
 		return same_call(s, t, view, args, result, err);
-	case PRR_REPLAY_MPROTECT:
 	case PRR_REPLAY_MADVISE:
+		return advise_call(s, t, view, args, result, err);
+	case PRR_REPLAY_MLOCK:
+		return lock_call(s, t, args, result, err);
+	case PRR_REPLAY_MPROTECT:
 		return same_call(s, t, view, args, result, err);
 	case PRR_REPLAY_PRLIMIT:
 		return limit_call(s, t);

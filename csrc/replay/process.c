@@ -61,7 +61,7 @@ static enum prr_status adopt(struct prr_replay *s, struct prr_replay_task *t,
 			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
 		c->as->uid = field->as_uid;
 		c->as->task_count = 1;
-		PRR_TRY(prr_mappings_copy(&c->as->mappings, &t->as->mappings, err));
+		PRR_TRY(prr_mappings_fork(&c->as->mappings, &t->as->mappings, err));
 	}
 	c->regs = s->event->regs;
 	c->regs.rax = 0;
@@ -71,7 +71,7 @@ static enum prr_status adopt(struct prr_replay *s, struct prr_replay_task *t,
 	if (field->flags & CLONE_SETTLS)
 		c->regs.fs_base = field->tls;
 	c->regs_dirty = true;
-	return PRR_OK;
+	return field->flags & CLONE_VM ? PRR_OK : prr_replay_forked(s, t, c, err);
 }
 
 enum prr_status prr_replay_clone(struct prr_replay *s, struct prr_replay_task *t,
@@ -164,8 +164,8 @@ static enum prr_status exec_stub(struct prr_replay *s, struct prr_replay_task *t
 	return PRR_OK;
 }
 
-static enum prr_status new_address_space(struct prr_replay_task *t, uint32_t uid,
-	struct prr_error *err)
+static enum prr_status new_address_space(struct prr_replay *s, struct prr_replay_task *t,
+	uint32_t uid, struct prr_error *err)
 {
 	struct prr_replay_as *as = calloc(1, sizeof(*as));
 
@@ -173,6 +173,7 @@ static enum prr_status new_address_space(struct prr_replay_task *t, uint32_t uid
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
 	as->uid = uid;
 	as->task_count = 1;
+	as->mappings.mapped = &s->mapped;
 	if (t->as && --t->as->task_count == 0) {
 		prr_mappings_deinit(&t->as->mappings);
 		free(t->as);
@@ -222,7 +223,7 @@ enum prr_status prr_replay_exec(struct prr_replay *s, struct prr_replay_task *t,
 	drop_zombie_leader(s, t);
 	t->uid.tid = s->event->task.tid;
 	t->group = t->uid.serial;
-	PRR_TRY(new_address_space(t, field.as_uid, err));
+	PRR_TRY(new_address_space(s, t, field.as_uid, err));
 	prr_files_exec(t->files);
 	struct rlimit limit = { field.stack_limit, RLIM_INFINITY };
 

@@ -113,6 +113,7 @@ void prr_replay_destroy(struct prr_replay *s)
 	if (CPU_COUNT(&s->old_affinity) > 0)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	prr_replay_objects_deinit(s);
+	prr_mapped_deinit(&s->mapped);
 	prr_replay_names_deinit(s);
 	if (s->stub_fd >= 0)
 		close(s->stub_fd);

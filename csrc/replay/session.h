@@ -56,9 +56,8 @@ struct prr_replay_task {
 	struct prr_regs blocked_regs; /* entry of the SYSCALL_BLOCKED in progress */
 };
 
-struct prr_object { /* what stands behind shared mappings */
+struct prr_object { /* what stands behind the mappings of a live object */
 	uint64_t dev, ino;
-	uint32_t store_id;
 	int fd; /* memfd of the supervisor */
 };
 
@@ -67,6 +66,7 @@ struct prr_replay {
 	struct prr_trace_reader *reader;
 	const struct prr_event *event; /* being replayed; borrowed */
 	struct prr_replay_task *tasks; /* owned */
+	struct prr_mapped mapped;      /* objects behind the mappings of all tasks */
 	struct prr_object *objects;    /* owned */
 	size_t object_count, object_capacity;
 	struct prr_file_name { /* how the program called a mapped file */
@@ -145,12 +145,21 @@ PRR_MUST_USE enum prr_status prr_replay_memory_call(struct prr_replay *s,
 	const uint64_t args[6], int64_t result, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_map(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_field_mapping *mapping, struct prr_error *err);
+/* Maps a file of the supervisor (an object's memfd) in the place of `m`; leaves
+ * the model alone. */
+PRR_MUST_USE enum prr_status prr_replay_map_object(struct prr_replay *s,
+	struct prr_replay_task *t, const struct prr_field_mapping *m, int fd,
+	struct prr_error *err);
+/* The child of a fork: what madvise(2) said that it does not inherit. */
+PRR_MUST_USE enum prr_status prr_replay_forked(struct prr_replay *s,
+	struct prr_replay_task *parent, struct prr_replay_task *child, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_patches(struct prr_replay *s,
 	struct prr_replay_task *t, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_unmap_all(struct prr_replay *s,
 	struct prr_replay_task *t, struct prr_error *err);
 
 /* objects.c */
+/* The memfd to map `mapping` from; -1: from its store entry. */
 PRR_MUST_USE enum prr_status prr_replay_object(struct prr_replay *s,
 	const struct prr_field_mapping *mapping, int *fd, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_file_changes(struct prr_replay *s,

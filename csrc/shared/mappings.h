@@ -7,40 +7,55 @@
 #ifndef PRR_MAPPINGS_H
 #define PRR_MAPPINGS_H
 
+#include "mapped.h"
 #include "pyrr_core.h"
+
+/* Flags of a model's mapping beside MAP_*: what fork does with it (madvise(2)).
+ * Their place is that of MAP_HUGE_*, which no mapping of a model has. */
+#define PRR_MAPPING_DONTFORK (1u << 30)
+#define PRR_MAPPING_WIPEONFORK (1u << 31)
+/* Set in the dev of System V segments: memfds, which live on the same unnamed
+ * device, may have their numbers. */
+#define PRR_DEV_SYSV (1ull << 63)
+/* The MAP_* flags that a mapping of a trace may have. */
+#define PRR_MAPPING_MAP_FLAGS ((1u << 26) - 1)
 
 struct prr_mappings {
 	struct prr_field_mapping *items; /* owned */
 	size_t count, capacity;
 	/* Number of MAP_SHARED mappings: memory that other AddressSpaces see. */
 	size_t shared_count;
+	struct prr_mapped *mapped; /* borrowed; the session's counts; may be NULL */
 };
 
 void prr_mappings_deinit(struct prr_mappings *mappings);
-PRR_MUST_USE enum prr_status prr_mappings_copy(struct prr_mappings *to,
-	const struct prr_mappings *from, struct prr_error *err);
+/* What a fork's child has: all but the PRR_MAPPING_DONTFORK ones. */
+PRR_MUST_USE enum prr_status prr_mappings_fork(
+	struct prr_mappings *to, const struct prr_mappings *from, struct prr_error *err);
 /* Replaces whatever lay in the new mapping's range. */
 PRR_MUST_USE enum prr_status prr_mappings_add(struct prr_mappings *mappings,
 	const struct prr_field_mapping *mapping, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_mappings_remove(struct prr_mappings *mappings,
-	uint64_t start, uint64_t len, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_mappings_protect(struct prr_mappings *mappings,
-	uint64_t start, uint64_t len, uint32_t prot, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_mappings_remove(
+	struct prr_mappings *mappings, uint64_t start, uint64_t len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_mappings_protect(struct prr_mappings *mappings, uint64_t start,
+	uint64_t len, uint32_t prot, struct prr_error *err);
+/* madvise(MADV_DONTFORK, _DOFORK, _WIPEONFORK, _KEEPONFORK) with this result, which
+ * may have changed a part. */
+PRR_MUST_USE enum prr_status prr_mappings_advise(struct prr_mappings *mappings, uint64_t start,
+	uint64_t len, int advice, int64_t result, struct prr_error *err);
 /* mremap: what lay at [from, from+old_len) now lies at [to, to+new_len). With
  * keep_old (MREMAP_DONTUNMAP) the old range stays, empty. */
-PRR_MUST_USE enum prr_status prr_mappings_move(struct prr_mappings *mappings,
-	uint64_t from, uint64_t old_len, uint64_t to, uint64_t new_len, bool keep_old,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_mappings_move(struct prr_mappings *mappings, uint64_t from,
+	uint64_t old_len, uint64_t to, uint64_t new_len, bool keep_old, struct prr_error *err);
 /* The mapping that holds addr, or NULL. Borrowed until the next change. */
-const struct prr_field_mapping *prr_mappings_find(const struct prr_mappings *mappings,
-	uint64_t addr);
+const struct prr_field_mapping *prr_mappings_find(
+	const struct prr_mappings *mappings, uint64_t addr);
 /* The first mapping that overlaps [start, start+len), or NULL. */
-const struct prr_field_mapping *prr_mappings_overlap(const struct prr_mappings *mappings,
-	uint64_t start, uint64_t len);
+const struct prr_field_mapping *prr_mappings_overlap(
+	const struct prr_mappings *mappings, uint64_t start, uint64_t len);
 static inline bool prr_mapping_is_shared(const struct prr_field_mapping *mapping)
 {
-	return mapping->kind == PRR_MAPPING_FILE_SHARED ||
-		mapping->kind == PRR_MAPPING_ANON_SHARED;
+	return mapping->kind == PRR_MAPPING_FILE_SHARED || mapping->kind == PRR_MAPPING_ANON_SHARED;
 }
 
 /* One line of /proc/PID/maps. */
@@ -53,8 +68,8 @@ struct prr_maps_line {
 /* Calls `each` for every line. A nonzero return of `each` stops the walk and is
  * returned as PRR_ERR_* status. */
 PRR_MUST_USE enum prr_status prr_maps_each(int tid,
-	enum prr_status (*each)(void *context, const struct prr_maps_line *line,
-		struct prr_error *err),
+	enum prr_status (*each)(
+		void *context, const struct prr_maps_line *line, struct prr_error *err),
 	void *context, struct prr_error *err);
 
 #endif

@@ -25,6 +25,11 @@ from pyrr.model.syscalls._build import (
 # The file is argument `fd`; a pipe's or terminal's writer may have to wait.
 _WRITES = how(may_block=True, changed_fd="fd", handler="file_write")
 _WRITES_AT = how(changed_fd="fd", handler="file_write")
+# Bytes that never pass through the program's memory: the recorder must look where they go.
+_MOVES = how(may_block=True, changed_fd="out_fd", record="transfer", replay="file_write")
+_MOVES_TO_FD_OUT = how(may_block=True, changed_fd="fd_out", record="transfer", replay="file_write")
+# A descriptor may name something else from now on.
+_CLOSES = how(may_block=True, record="close")
 # O_TRUNC changes the file; a FIFO's or a leased file's open waits.
 _OPENS = how(may_block=True, changed_fd="", record="open")
 
@@ -94,7 +99,7 @@ READ_WRITE: tuple[Syscall, ...] = (
         fd("in_fd"),
         inout("offset", "off_t", When.ALWAYS),
         val("count"),
-        does=how(may_block=True, changed_fd="out_fd", handler="file_write"),
+        does=_MOVES,
     ),
     call(
         275,
@@ -105,9 +110,17 @@ READ_WRITE: tuple[Syscall, ...] = (
         inout("off_out", "loff_t", When.ALWAYS),
         val("len"),
         _FLAGS,
-        does=how(may_block=True, changed_fd="fd_out", handler="file_write"),
+        does=_MOVES_TO_FD_OUT,
     ),
-    call(276, "tee", fd("fdin"), fd("fdout"), val("len"), _FLAGS, does=BLOCKS),
+    call(
+        276,
+        "tee",
+        fd("fdin"),
+        fd("fdout"),
+        val("len"),
+        _FLAGS,
+        does=how(may_block=True, record="transfer"),
+    ),
     call(
         326,
         "copy_file_range",
@@ -117,7 +130,7 @@ READ_WRITE: tuple[Syscall, ...] = (
         inout("off_out", "loff_t", When.ALWAYS),
         val("len"),
         _FLAGS,
-        does=how(changed_fd="fd_out", handler="file_write"),
+        does=how(changed_fd="fd_out", record="transfer", replay="file_write"),
     ),
     call(8, "lseek", fd(), val("offset"), val("whence", "int")),
     call(74, "fsync", fd()),
@@ -162,18 +175,18 @@ OPEN_CLOSE: tuple[Syscall, ...] = (
         does=_OPENS,
     ),
     # SO_LINGER makes a close wait; dup2 and dup3 close what `newfd` was.
-    call(3, "close", fd(), does=BLOCKS),
+    call(3, "close", fd(), does=_CLOSES),
     call(
         436,
         "close_range",
         fd(),
         fd("max_fd"),
         _FLAGS,
-        does=how(may_block=True, record="close_range"),
+        does=_CLOSES,
     ),
     call(32, "dup", fd("fildes")),
-    call(33, "dup2", fd("oldfd"), fd("newfd"), does=BLOCKS),
-    call(292, "dup3", fd("oldfd"), fd("newfd"), _FLAGS, does=BLOCKS),
+    call(33, "dup2", fd("oldfd"), fd("newfd"), does=_CLOSES),
+    call(292, "dup3", fd("oldfd"), fd("newfd"), _FLAGS, does=_CLOSES),
     call(22, "pipe", out("fildes", Bytes(count=8, fact="int[2]"))),
     call(293, "pipe2", out("fildes", Bytes(count=8, fact="int[2]")), _FLAGS),
     call(73, "flock", fd(), val("cmd", "int"), does=BLOCKS),
