@@ -23,15 +23,14 @@ void prr_ranges_deinit(struct prr_ranges *ranges)
 	memset(ranges, 0, sizeof(*ranges));
 }
 
-enum prr_status prr_ranges_add(struct prr_ranges *ranges, uint64_t addr, uint64_t len,
-	struct prr_error *err)
+enum prr_status prr_ranges_add(
+	struct prr_ranges *ranges, uint64_t addr, uint64_t len, struct prr_error *err)
 {
 	if (len == 0)
 		return PRR_OK;
 	if (ranges->count == ranges->capacity) {
 		size_t capacity = ranges->capacity ? ranges->capacity * 2 : 8;
-		struct prr_range *items =
-			realloc(ranges->items, capacity * sizeof(*items));
+		struct prr_range *items = realloc(ranges->items, capacity * sizeof(*items));
 
 		if (!items)
 			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL,
@@ -47,13 +46,13 @@ enum prr_status prr_ranges_add(struct prr_ranges *ranges, uint64_t addr, uint64_
 
 static enum prr_status no_memory(struct prr_error *err)
 {
-	return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL,
-		"no memory for a system call's arguments");
+	return prr_fail(
+		err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory for a system call's arguments");
 }
 
 /* *ret stays NULL where the kernel will refuse the array. */
-static enum prr_status read_iovecs(pid_t tid, uint64_t addr, uint64_t count,
-	struct iovec_copy **ret, struct prr_error *err)
+static enum prr_status read_iovecs(
+	pid_t tid, uint64_t addr, uint64_t count, struct iovec_copy **ret, struct prr_error *err)
 {
 	struct iovec_copy *copy;
 
@@ -65,8 +64,7 @@ static enum prr_status read_iovecs(pid_t tid, uint64_t addr, uint64_t count,
 		return no_memory(err);
 	copy->count = count;
 	copy->total = 0;
-	if (!prr_mem_read(tid, prr_remote(addr), copy->items,
-		    count * sizeof(copy->items[0]))) {
+	if (!prr_mem_read(tid, prr_remote(addr), copy->items, count * sizeof(copy->items[0]))) {
 		free(copy);
 		return PRR_OK;
 	}
@@ -118,8 +116,8 @@ static enum prr_status read_messages(pid_t tid, uint64_t addr, uint64_t count, s
 	return PRR_OK;
 }
 
-static enum prr_status read_small_header(pid_t tid, const struct prr_arg_spec *spec,
-	uint64_t addr, struct prr_outputs_entry *entry, struct prr_error *err)
+static enum prr_status read_small_header(pid_t tid, const struct prr_arg_spec *spec, uint64_t addr,
+	struct prr_outputs_entry *entry, struct prr_error *err)
 {
 	struct prr_outputs_state *state = entry_state(entry);
 	struct ifconf conf;
@@ -127,8 +125,8 @@ static enum prr_status read_small_header(pid_t tid, const struct prr_arg_spec *s
 	if (!state)
 		return no_memory(err);
 	if (spec->size == PRR_SIZE_COUNTED) {
-		prr_mem_read(tid, prr_remote(addr + spec->arg), &state->counted,
-			sizeof(state->counted));
+		prr_mem_read(
+			tid, prr_remote(addr + spec->arg), &state->counted, sizeof(state->counted));
 	} else if (prr_mem_read(tid, prr_remote(addr), &conf, sizeof(conf))) {
 		state->ifconf_len = conf.ifc_len > 0 ? (uint32_t)conf.ifc_len : 0;
 		state->ifconf_buf = (uint64_t)(uintptr_t)conf.ifc_buf;
@@ -136,8 +134,7 @@ static enum prr_status read_small_header(pid_t tid, const struct prr_arg_spec *s
 	return PRR_OK;
 }
 
-static uint64_t arg_value(const struct prr_arg_spec *spec,
-	const struct prr_outputs_entry *entry)
+static uint64_t arg_value(const struct prr_arg_spec *spec, const struct prr_outputs_entry *entry)
 {
 	uint64_t value = entry->args[spec->arg];
 
@@ -157,6 +154,7 @@ static enum prr_status enter_arg(const struct prr_arg_spec *spec, pid_t tid, uns
 		if (prr_mem_read(tid, prr_remote(entry->args[spec->arg]), &len, sizeof(len))) {
 			entry->socklen[i] = len > 0 ? (uint32_t)len : 0;
 			entry->socklen_valid[i] = true;
+			entry->socklen_negative |= len < 0;
 		}
 		return PRR_OK;
 	case PRR_SIZE_IOVEC:
@@ -164,8 +162,8 @@ static enum prr_status enter_arg(const struct prr_arg_spec *spec, pid_t tid, uns
 	case PRR_SIZE_MSGHDR:
 		return read_messages(tid, addr, 1, sizeof(struct msghdr), entry, err);
 	case PRR_SIZE_MMSGHDR:
-		return read_messages(tid, addr, arg_value(spec, entry),
-			sizeof(struct mmsghdr), entry, err);
+		return read_messages(
+			tid, addr, arg_value(spec, entry), sizeof(struct mmsghdr), entry, err);
 	case PRR_SIZE_COUNTED:
 	case PRR_SIZE_IFCONF:
 		return read_small_header(tid, spec, addr, entry, err);
@@ -219,8 +217,8 @@ static uint64_t scaled(uint64_t value, uint64_t n)
 	return n && value > PRR_RW_MAX / n ? PRR_RW_MAX : value * n;
 }
 
-uint64_t prr_outputs_room(const struct prr_syscall_view *view,
-	const struct prr_outputs_entry *entry, unsigned i)
+uint64_t prr_outputs_room(
+	const struct prr_syscall_view *view, const struct prr_outputs_entry *entry, unsigned i)
 {
 	const struct prr_arg_spec *spec = &view->args[i];
 	const struct prr_outputs_state *state = entry->state;
@@ -285,7 +283,8 @@ static bool is_interrupted(int64_t result)
 /* After EFAULT the kernel may have written any part of any output. */
 static bool is_full(const struct prr_walk *walk)
 {
-	return walk->result == -EFAULT;
+	return walk->result == -EFAULT ||
+		(walk->result == -EINVAL && walk->entry->socklen_negative);
 }
 
 static bool is_written(const struct prr_walk *walk, const struct prr_arg_spec *spec)
@@ -306,19 +305,19 @@ static bool is_written(const struct prr_walk *walk, const struct prr_arg_spec *s
 	return true;
 }
 
-static enum prr_status emit(struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr,
-	uint64_t len, bool is_data)
+static enum prr_status emit(
+	struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr, uint64_t len)
 {
 	if (len == 0 || addr == 0)
 		return PRR_OK;
 	if (walk->plan)
-		return prr_scratch_give_back(walk, arg, key, addr, len, is_data);
+		return prr_scratch_give_back(walk, arg, key, addr, len);
 	return prr_ranges_add(walk->ranges, addr, len, walk->err);
 }
 
 /* Reads what the kernel left at `addr`, or in its stead in scratch. */
-static bool read_back(const struct prr_walk *walk, unsigned arg, uint64_t key,
-	uint64_t addr, void *buf, size_t len)
+static bool read_back(const struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr,
+	void *buf, size_t len)
 {
 	uint64_t from = walk->plan ? prr_scratch_where(walk, arg, key, addr) : addr;
 
@@ -349,11 +348,11 @@ static enum prr_status walk_iovecs(struct prr_walk *walk, unsigned arg, size_t m
 	if (!data)
 		return PRR_OK;
 	len = is_full(walk) ? data->total : least(len, data->total);
-	for (size_t i = 0; i < data->count && len && !walk->data_is_short; i++) {
+	for (size_t i = 0; i < data->count && len; i++) {
 		uint64_t part = least(len, data->items[i].len);
 
 		PRR_TRY(emit(walk, arg, prr_place_key(message, PRR_PLACE_DATA + i),
-			data->items[i].addr, part, true));
+			data->items[i].addr, part));
 		len -= part;
 	}
 	return PRR_OK;
@@ -361,8 +360,8 @@ static enum prr_status walk_iovecs(struct prr_walk *walk, unsigned arg, size_t m
 
 /* A received message whose header stands at `addr`: net/socket.c,
  * ____sys_recvmsg. The name's length is written only with a name. */
-static enum prr_status walk_message(struct prr_walk *walk, unsigned arg, size_t index,
-	uint64_t addr, uint64_t data_len)
+static enum prr_status walk_message(
+	struct prr_walk *walk, unsigned arg, size_t index, uint64_t addr, uint64_t data_len)
 {
 	const struct prr_outputs_state *state = walk->entry->state;
 	const struct prr_message *message = &state->messages[index];
@@ -377,17 +376,14 @@ static enum prr_status walk_message(struct prr_walk *walk, unsigned arg, size_t 
 	}
 	name_len = least(name_len, sizeof(struct sockaddr_storage));
 	PRR_TRY(walk_iovecs(walk, arg, index, message->data, data_len));
-	PRR_TRY(emit(walk, arg, prr_place_key(index, PRR_PLACE_CONTROL), old.control,
-		control_len, false));
+	PRR_TRY(emit(walk, arg, prr_place_key(index, PRR_PLACE_CONTROL), old.control, control_len));
 	if (old.name) {
-		PRR_TRY(emit(walk, arg, prr_place_key(index, PRR_PLACE_NAME), old.name,
-			name_len, false));
-		PRR_TRY(emit(walk, arg, key,
-			addr + offsetof(struct prr_remote_msghdr, name_len),
-			sizeof(old.name_len), false));
+		PRR_TRY(emit(walk, arg, prr_place_key(index, PRR_PLACE_NAME), old.name, name_len));
+		PRR_TRY(emit(walk, arg, key, addr + offsetof(struct prr_remote_msghdr, name_len),
+			sizeof(old.name_len)));
 	}
 	return emit(walk, arg, key, addr + offsetof(struct prr_remote_msghdr, control_len),
-		sizeof(old.control_len) + sizeof(old.flags), false);
+		sizeof(old.control_len) + sizeof(old.flags));
 }
 
 static enum prr_status walk_messages(struct prr_walk *walk, unsigned arg, uint64_t addr)
@@ -402,20 +398,12 @@ static enum prr_status walk_messages(struct prr_walk *walk, unsigned arg, uint64
 		uint64_t key = prr_place_key(i, PRR_PLACE_WHOLE);
 		uint32_t len = 0;
 
-		if (!read_back(walk, arg, key, header + offsetof(struct mmsghdr, msg_len),
-			    &len, sizeof(len)))
+		if (!read_back(walk, arg, key, header + offsetof(struct mmsghdr, msg_len), &len,
+			    sizeof(len)))
 			len = PRR_RW_MAX;
 		PRR_TRY(walk_message(walk, arg, i, header, len));
-		PRR_TRY(emit(walk, arg, key, header + offsetof(struct mmsghdr, msg_len),
-			sizeof(len), false));
-		if (walk->fault || walk->data_is_short) {
-			/* As the kernel: what came before the bad one counts. */
-			walk->fault = i == 0;
-			walk->data_is_short = false;
-			if (i)
-				walk->result = (int64_t)i;
-			break;
-		}
+		PRR_TRY(emit(
+			walk, arg, key, header + offsetof(struct mmsghdr, msg_len), sizeof(len)));
 	}
 	return PRR_OK;
 }
@@ -424,15 +412,14 @@ static enum prr_status walk_messages(struct prr_walk *walk, unsigned arg, uint64
 static enum prr_status walk_sent(struct prr_walk *walk, unsigned arg, uint64_t addr)
 {
 	uint64_t room = prr_outputs_room(walk->view, walk->entry, arg);
-	uint64_t len = is_full(walk) ? room
-				     : least(room, (uint64_t)walk->result * sizeof(struct mmsghdr));
+	uint64_t len =
+		is_full(walk) ? room : least(room, (uint64_t)walk->result * sizeof(struct mmsghdr));
 
 	if (!walk->plan)
-		return emit(walk, arg, PRR_PLACE_WHOLE, addr, len, false);
+		return emit(walk, arg, PRR_PLACE_WHOLE, addr, len);
 	for (uint64_t at = 0; at < len; at += sizeof(struct mmsghdr))
 		PRR_TRY(emit(walk, arg, PRR_PLACE_WHOLE,
-			addr + at + offsetof(struct mmsghdr, msg_len), sizeof(unsigned int),
-			false));
+			addr + at + offsetof(struct mmsghdr, msg_len), sizeof(unsigned int)));
 	return PRR_OK;
 }
 
@@ -445,8 +432,8 @@ static enum prr_status walk_ifconf(struct prr_walk *walk, unsigned arg, uint64_t
 	if (!is_full(walk) && read_back(walk, arg, PRR_PLACE_WHOLE, addr, &now, sizeof(now)))
 		len = now.ifc_len > 0 ? least(len, (uint64_t)now.ifc_len) : 0;
 	if (state)
-		PRR_TRY(emit(walk, arg, PRR_PLACE_DATA, state->ifconf_buf, len, false));
-	return emit(walk, arg, PRR_PLACE_WHOLE, addr, sizeof(now), false);
+		PRR_TRY(emit(walk, arg, PRR_PLACE_DATA, state->ifconf_buf, len));
+	return emit(walk, arg, PRR_PLACE_WHOLE, addr, sizeof(now));
 }
 
 static enum prr_status walk_arg(struct prr_walk *walk, unsigned i)
@@ -464,24 +451,23 @@ static enum prr_status walk_arg(struct prr_walk *walk, unsigned i)
 	case PRR_SIZE_IOC:
 	case PRR_SIZE_PAGE_BYTES:
 	case PRR_SIZE_COUNTED:
-		return emit(walk, i, PRR_PLACE_WHOLE, addr, room, false);
+		return emit(walk, i, PRR_PLACE_WHOLE, addr, room);
 	case PRR_SIZE_FROM_RESULT:
 		if (!is_full(walk))
 			room = least(room, result + spec->n);
-		/* msgrcv's message comes whole or not at all. */
-		return emit(walk, i, PRR_PLACE_WHOLE, addr, room, spec->n == 0);
+		return emit(walk, i, PRR_PLACE_WHOLE, addr, room);
 	case PRR_SIZE_RESULT_TIMES:
 		if (!is_full(walk))
 			room = least(room, scaled(result, spec->n));
-		return emit(walk, i, PRR_PLACE_WHOLE, addr, room, false);
+		return emit(walk, i, PRR_PLACE_WHOLE, addr, room);
 	case PRR_SIZE_FROM_POINTEE:
 		if (!walk->entry->socklen_valid[i])
 			return PRR_OK;
-		return emit(walk, i, PRR_PLACE_WHOLE, addr, pointee_len(walk, i, room), false);
+		return emit(walk, i, PRR_PLACE_WHOLE, addr, pointee_len(walk, i, room));
 	case PRR_SIZE_POLLFDS:
 		if (walk->plan)
 			return prr_scratch_give_back_revents(walk, i, addr, room);
-		return emit(walk, i, PRR_PLACE_WHOLE, addr, room, false);
+		return emit(walk, i, PRR_PLACE_WHOLE, addr, room);
 	case PRR_SIZE_IOVEC:
 		return walk_iovecs(walk, i, 0, walk->entry->iov[i], result);
 	case PRR_SIZE_MSGHDR:

@@ -17,8 +17,8 @@ struct prr_ranges { /* growable; zero-initialised is empty */
 	size_t count, capacity;
 };
 void prr_ranges_deinit(struct prr_ranges *ranges);
-PRR_MUST_USE enum prr_status prr_ranges_add(struct prr_ranges *ranges, uint64_t addr,
-	uint64_t len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_ranges_add(
+	struct prr_ranges *ranges, uint64_t addr, uint64_t len, struct prr_error *err);
 
 /* Values that must be read at entry, since the call overwrites them (socklen,
  * msghdr lengths, iovecs). Filled by prr_outputs_enter, freed by _deinit. */
@@ -26,6 +26,9 @@ struct prr_outputs_entry {
 	uint64_t args[6];
 	uint32_t socklen[6]; /* per argument: the pointee at entry, FROM_POINTEE */
 	bool socklen_valid[6];
+	/* A socklen is negative: the call fails with EINVAL, but only after it has
+	 * written its data (net/socket.c: move_addr_to_user). */
+	bool socklen_negative;
 	struct iovec_copy *iov[6]; /* owned */
 	/* further private state may follow; zero-initialised is empty */
 	void *state; /* owned by outputs.c */
@@ -33,49 +36,48 @@ struct prr_outputs_entry {
 /* Empties the entry (also before its reuse for the next call). */
 void prr_outputs_entry_deinit(struct prr_outputs_entry *entry);
 
-PRR_MUST_USE enum prr_status prr_outputs_enter(const struct prr_syscall_view *view,
-	pid_t tid, const uint64_t args[6], struct prr_outputs_entry *entry,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_outputs_enter(const struct prr_syscall_view *view, pid_t tid,
+	const uint64_t args[6], struct prr_outputs_entry *entry, struct prr_error *err);
 /* Adds every range that the call with `result` may have written, at the
  * program's own addresses, in-place arguments included. When result is -EFAULT
  * all out arguments are added at full capacity: the kernel may have written a
  * part. Ranges may cover more than was written; never less; unreadable tails are
  * the caller's to cut (prr_mem_read_some). */
-PRR_MUST_USE enum prr_status prr_outputs_collect(const struct prr_syscall_view *view,
-	pid_t tid, const struct prr_outputs_entry *entry, int64_t result,
-	struct prr_ranges *ranges, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_outputs_collect(const struct prr_syscall_view *view, pid_t tid,
+	const struct prr_outputs_entry *entry, int64_t result, struct prr_ranges *ranges,
+	struct prr_error *err);
 
 /* Scratch: a plan that replaces out pointers of one call. */
 struct prr_scratch {
 	uint64_t base, size; /* the task's scratch area, tracee addresses */
 	uint64_t used;
-	/* Set by redirect: an out pointer stayed where it stands, since its target
-	 * is not wholly readable or the caller's size did not allow it. Then the
-	 * kernel writes directly and the call should not be switched away from. */
+	/* Set by redirect: an out pointer's target is not wholly writable, or there
+	 * was no room. Then new_args are the program's own, the kernel writes
+	 * directly, and the call should not be switched away from. */
 	bool left_in_place;
 	void *state;         /* owned by scratch.c: what goes back where */
 };
 /* Frees the plan; base and size stay. Call it before the next redirect. */
 void prr_scratch_deinit(struct prr_scratch *scratch);
 /* Bytes of scratch the call needs; 0: nothing to redirect. */
-uint64_t prr_scratch_need(const struct prr_syscall_view *view, pid_t tid,
-	const struct prr_outputs_entry *entry);
+uint64_t prr_scratch_need(
+	const struct prr_syscall_view *view, pid_t tid, const struct prr_outputs_entry *entry);
 /* Lays the call's out and inout pointers (iovecs and msghdrs deeply) out in
  * scratch: writes the copies into the tracee's scratch memory, fills new_args.
  * Requires prr_scratch_need() <= size. */
-PRR_MUST_USE enum prr_status prr_scratch_redirect(const struct prr_syscall_view *view,
-	pid_t tid, const struct prr_outputs_entry *entry, struct prr_scratch *scratch,
-	uint64_t new_args[6], struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_scratch_redirect(const struct prr_syscall_view *view, pid_t tid,
+	const struct prr_outputs_entry *entry, struct prr_scratch *scratch, uint64_t new_args[6],
+	struct prr_error *err);
 /* May be called again for the same plan: a call that ends with
  * -ERESTART_RESTARTBLOCK (-516) is resumed by restart_syscall(2) with the
  * pointers the kernel kept, scratch ones, so keep the plan until the task enters
  * any other call or a handler runs.
  * At the exit: copies what the kernel wrote from scratch to the program's own
- * places, exactly those bytes, and adds the ranges (own addresses) that were
- * written. *result is lowered to what fitted, or becomes -EFAULT, where the
- * program's memory is not writable, as the kernel would have answered. */
-PRR_MUST_USE enum prr_status prr_scratch_finish(const struct prr_syscall_view *view,
-	pid_t tid, const struct prr_outputs_entry *entry, struct prr_scratch *scratch,
-	int64_t *result, struct prr_ranges *ranges, struct prr_error *err);
+ * places, exactly those bytes, and adds the ranges (own addresses). Places that
+ * another thread made read-only meanwhile are written all the same: the order is
+ * then as if the kernel had come first. *result is the call's. */
+PRR_MUST_USE enum prr_status prr_scratch_finish(const struct prr_syscall_view *view, pid_t tid,
+	const struct prr_outputs_entry *entry, struct prr_scratch *scratch, const int64_t *result,
+	struct prr_ranges *ranges, struct prr_error *err);
 
 #endif

@@ -65,10 +65,6 @@ struct prr_walk {
 	int64_t result;
 	struct prr_scratch_plan *plan; /* NULL: nothing was redirected */
 	struct prr_ranges *ranges;
-	/* Giving back from scratch: memory that was not writable. */
-	bool fault;          /* a place that must take all did not */
-	bool data_is_short;  /* a data buffer took only a part */
-	uint64_t data_given; /* bytes of data that were taken */
 	struct prr_error *err;
 };
 
@@ -84,23 +80,21 @@ static inline bool prr_is_output(const struct prr_arg_spec *spec)
 
 /* The bytes that argument i may take, by what was known at entry; for kinds of
  * one flat buffer. */
-uint64_t prr_outputs_room(const struct prr_syscall_view *view,
-	const struct prr_outputs_entry *entry, unsigned i);
+uint64_t prr_outputs_room(
+	const struct prr_syscall_view *view, const struct prr_outputs_entry *entry, unsigned i);
 
 /* Walks all places of the finished call. */
 PRR_MUST_USE enum prr_status prr_outputs_walk(struct prr_walk *walk);
 
 /* scratch.c: what the walk does with places when there is a plan. */
 
-/* Gives `len` bytes that the kernel wrote at `addr` back and adds their range.
- * `is_data`: a short write lowers the result instead of failing the call. */
-PRR_MUST_USE enum prr_status prr_scratch_give_back(struct prr_walk *walk, unsigned arg,
-	uint64_t key, uint64_t addr, uint64_t len, bool is_data);
+/* Gives `len` bytes that the kernel wrote at `addr` back and adds their range. */
+PRR_MUST_USE enum prr_status prr_scratch_give_back(
+	struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr, uint64_t len);
 /* The same for a pollfd array: only revents go back. */
-PRR_MUST_USE enum prr_status prr_scratch_give_back_revents(struct prr_walk *walk,
-	unsigned arg, uint64_t addr, uint64_t len);
+PRR_MUST_USE enum prr_status prr_scratch_give_back_revents(
+	struct prr_walk *walk, unsigned arg, uint64_t addr, uint64_t len);
 /* Where the kernel really wrote what belongs at `addr`. */
-uint64_t prr_scratch_where(const struct prr_walk *walk, unsigned arg, uint64_t key,
-	uint64_t addr);
+uint64_t prr_scratch_where(const struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr);
 
 #endif

@@ -7,10 +7,11 @@
  * wrote go to the program's own places.
  *
  * One function lays the call out, in two modes: measuring says how much scratch
- * it needs, placing does it. A target that is not wholly readable stays where it
- * is, and so do its faults and partial results. What a call may leave unwritten
- * in the middle of a place (padding between control messages, a timeout) is
- * filled from the target beforehand, so that giving it back changes nothing. */
+ * it needs, placing does it. If one target is not wholly writable, the whole call
+ * stays in place: it may fail half way, and what it has written until then must
+ * be where a bare run would have it. What a call may leave unwritten in the
+ * middle of a place (padding between control messages, a timeout) is filled from
+ * the target beforehand, so that giving it back changes nothing. */
 #include "syscall_types.h"
 
 #include <stdlib.h>
@@ -19,13 +20,7 @@
 #include "error.h"
 #include "outputs_walk.h"
 
-enum {
-	PAGE = 4096,
-	SECTOR = 512,
-	ALIGNMENT = 16,
-	COPY_CHUNK = 65536,
-	SMALL = 512
-};
+enum { PAGE = 4096, SECTOR = 512, ALIGNMENT = 16, COPY_CHUNK = 65536, SMALL = 512 };
 /* A larger place stays where it is: two copies of it would cost more than
  * letting the call finish alone. */
 #define PLACE_MAX ((uint64_t)256 << 20)
@@ -145,7 +140,6 @@ static uint64_t put(struct layout *layout, unsigned arg, uint64_t key, uint64_t 
 	uint64_t len, bool filled)
 {
 	struct piece piece = { target, 0, len, key, (uint8_t)arg, filled };
-	bool ready;
 
 	if (len == 0 || target == 0)
 		return target;
@@ -153,9 +147,14 @@ static uint64_t put(struct layout *layout, unsigned arg, uint64_t key, uint64_t 
 		return leave_in_place(layout, target);
 	if (is_measuring(layout))
 		return target;
-	ready = filled ? fill(layout, target, piece.place, len)
-		       : prr_mem_is_writable(layout->tid, prr_remote(target), len);
-	if (!ready || !add_piece(layout, piece))
+	if (!prr_mem_is_writable(layout->tid, prr_remote(target), len)) {
+		/* A timeout in read-only memory: the kernel fails to write it and
+		 * goes on, as it does there without us. */
+		if (layout->view->args[arg].when == PRR_WHEN_IF_WRITABLE)
+			return target;
+		return leave_in_place(layout, target);
+	}
+	if ((filled && !fill(layout, target, piece.place, len)) || !add_piece(layout, piece))
 		return leave_in_place(layout, target);
 	return piece.place;
 }
@@ -192,8 +191,8 @@ static uint64_t put_iovecs(struct layout *layout, unsigned arg, size_t message, 
 }
 
 /* Redirects what a message header points to; *header gets the new pointers. */
-static void put_message_parts(struct layout *layout, unsigned arg, size_t index,
-	struct prr_remote_msghdr *header)
+static void put_message_parts(
+	struct layout *layout, unsigned arg, size_t index, struct prr_remote_msghdr *header)
 {
 	const struct prr_outputs_state *state = layout->entry->state;
 	const struct prr_message *message = &state->messages[index];
@@ -203,10 +202,10 @@ static void put_message_parts(struct layout *layout, unsigned arg, size_t index,
 		return; /* refused by the kernel */
 	if (name_len > sizeof(struct sockaddr_storage))
 		name_len = sizeof(struct sockaddr_storage);
-	header->name = put(layout, arg, prr_place_key(index, PRR_PLACE_NAME), header->name,
-		name_len, false);
-	header->control = put(layout, arg, prr_place_key(index, PRR_PLACE_CONTROL),
-		header->control, header->control_len, true);
+	header->name = put(
+		layout, arg, prr_place_key(index, PRR_PLACE_NAME), header->name, name_len, false);
+	header->control = put(layout, arg, prr_place_key(index, PRR_PLACE_CONTROL), header->control,
+		header->control_len, true);
 	header->iov = put_iovecs(layout, arg, index, header->iov, message->data);
 }
 
@@ -232,8 +231,8 @@ static uint64_t put_message(struct layout *layout, unsigned arg, uint64_t addr)
 }
 
 /* One message of an array, whose copy in scratch begins at `array`. */
-static bool put_array_message(struct layout *layout, unsigned arg, uint64_t addr,
-	uint64_t array, size_t index)
+static bool put_array_message(
+	struct layout *layout, unsigned arg, uint64_t addr, uint64_t array, size_t index)
 {
 	const struct prr_outputs_state *state = layout->entry->state;
 	struct prr_remote_msghdr header = state->messages[index].header;
@@ -244,8 +243,7 @@ static bool put_array_message(struct layout *layout, unsigned arg, uint64_t addr
 	put_message_parts(layout, arg, index, &header);
 	if (is_measuring(layout))
 		return true;
-	return prr_mem_write(layout->tid, prr_remote(array + offset), &header,
-		       sizeof(header)) &&
+	return prr_mem_write(layout->tid, prr_remote(array + offset), &header, sizeof(header)) &&
 		add_piece(layout, piece);
 }
 
@@ -320,13 +318,17 @@ static bool moves(const struct prr_arg_spec *spec)
 
 static void lay_out(struct layout *layout, uint64_t new_args[6])
 {
+	if (layout->entry->socklen_negative) {
+		leave_in_place(layout, 0);
+		return;
+	}
 	for (unsigned i = 0; i < 6; i++)
 		if (moves(&layout->view->args[i]) && layout->entry->args[i])
 			new_args[i] = put_arg(layout, i);
 }
 
-uint64_t prr_scratch_need(const struct prr_syscall_view *view, pid_t tid,
-	const struct prr_outputs_entry *entry)
+uint64_t prr_scratch_need(
+	const struct prr_syscall_view *view, pid_t tid, const struct prr_outputs_entry *entry)
 {
 	struct layout layout = { .view = view, .entry = entry, .tid = tid };
 	uint64_t ignored[6];
@@ -336,8 +338,8 @@ uint64_t prr_scratch_need(const struct prr_syscall_view *view, pid_t tid,
 }
 
 enum prr_status prr_scratch_redirect(const struct prr_syscall_view *view, pid_t tid,
-	const struct prr_outputs_entry *entry, struct prr_scratch *scratch,
-	uint64_t new_args[6], struct prr_error *err)
+	const struct prr_outputs_entry *entry, struct prr_scratch *scratch, uint64_t new_args[6],
+	struct prr_error *err)
 {
 	struct layout layout = { .view = view, .entry = entry, .tid = tid, .scratch = scratch };
 
@@ -350,13 +352,18 @@ enum prr_status prr_scratch_redirect(const struct prr_syscall_view *view, pid_t 
 	if (!layout.plan || layout.no_memory)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL,
 			"no memory to plan the scratch places of %s", view->name);
+	if (scratch->left_in_place) {
+		memcpy(new_args, entry->args, sizeof(entry->args));
+		layout.plan->count = 0;
+		scratch->used = 0;
+	}
 	return PRR_OK;
 }
 
 /* ------------------------------------------------------------------ finish */
 
-static const struct piece *find_piece(const struct prr_walk *walk, unsigned arg, uint64_t key,
-	uint64_t addr)
+static const struct piece *find_piece(
+	const struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr)
 {
 	struct prr_scratch_plan *plan = walk->plan;
 
@@ -373,16 +380,18 @@ static const struct piece *find_piece(const struct prr_walk *walk, unsigned arg,
 	return NULL;
 }
 
-uint64_t prr_scratch_where(const struct prr_walk *walk, unsigned arg, uint64_t key,
-	uint64_t addr)
+uint64_t prr_scratch_where(const struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr)
 {
 	const struct piece *piece = find_piece(walk, arg, key, addr);
 
 	return piece ? piece->place + (addr - piece->target) : addr;
 }
 
-/* Copies inside the tracee; returns how much the target took. */
-static uint64_t copy_back(pid_t tid, uint64_t place, uint64_t target, uint64_t len)
+/* Copies inside the tracee. The target was writable at the entry. If it no longer
+ * is, another thread changed it while the call slept: then the order is made up
+ * in which the kernel wrote before that change, for the data is taken from its
+ * source already. */
+static void copy_back(pid_t tid, uint64_t place, uint64_t target, uint64_t len)
 {
 	uint8_t small[SMALL];
 	uint64_t done = 0;
@@ -392,38 +401,21 @@ static uint64_t copy_back(pid_t tid, uint64_t place, uint64_t target, uint64_t l
 	while (buf && done < len) {
 		size_t want = len - done < chunk ? len - done : chunk;
 		size_t got = prr_mem_read_some(tid, prr_remote(place + done), buf, want);
-		size_t put_len = prr_mem_write_some(tid, prr_remote(target + done), buf, got);
 
-		/* Writable at the entry, no longer so: another thread changed it while
-		 * the call slept. The data is taken from its source already, so the
-		 * order is made up in which the kernel wrote before that change. */
-		if (put_len < got)
-			(void)prr_mem_poke(tid, prr_remote(target + done + put_len),
-				buf + put_len, got - put_len);
+		if (got)
+			(void)prr_mem_poke(tid, prr_remote(target + done), buf, got);
 		done += got;
 		if (got < want)
-			break;
+			break; /* the task is gone */
 	}
 	if (buf != small)
 		free(buf);
-	return done;
 }
 
-static void note_short(struct prr_walk *walk, unsigned arg, bool is_data)
-{
-	if (is_data)
-		walk->data_is_short = true;
-	else if (walk->view->args[arg].when != PRR_WHEN_IF_WRITABLE)
-		walk->fault = true;
-	else if (walk->result == -514) /* ERESTARTNOHAND cannot be restarted then */
-		walk->result = -EINTR;
-}
-
-enum prr_status prr_scratch_give_back(struct prr_walk *walk, unsigned arg, uint64_t key,
-	uint64_t addr, uint64_t len, bool is_data)
+enum prr_status prr_scratch_give_back(
+	struct prr_walk *walk, unsigned arg, uint64_t key, uint64_t addr, uint64_t len)
 {
 	const struct piece *piece = find_piece(walk, arg, key, addr);
-	uint64_t written = len;
 
 	if (piece) {
 		/* After EFAULT nobody knows what of it the kernel wrote. */
@@ -431,13 +423,9 @@ enum prr_status prr_scratch_give_back(struct prr_walk *walk, unsigned arg, uint6
 			return PRR_OK;
 		if (len > piece->len - (addr - piece->target))
 			len = piece->len - (addr - piece->target);
-		written = copy_back(walk->tid, piece->place + (addr - piece->target), addr, len);
-		if (written < len)
-			note_short(walk, arg, is_data);
+		copy_back(walk->tid, piece->place + (addr - piece->target), addr, len);
 	}
-	if (is_data)
-		walk->data_given += written;
-	return prr_ranges_add(walk->ranges, addr, written, walk->err);
+	return prr_ranges_add(walk->ranges, addr, len, walk->err);
 }
 
 static void merge_revents(struct pollfd *own, const struct pollfd *kernel, size_t count)
@@ -446,12 +434,11 @@ static void merge_revents(struct pollfd *own, const struct pollfd *kernel, size_
 		own[i].revents = kernel[i].revents;
 }
 
-enum prr_status prr_scratch_give_back_revents(struct prr_walk *walk, unsigned arg,
-	uint64_t addr, uint64_t len)
+enum prr_status prr_scratch_give_back_revents(
+	struct prr_walk *walk, unsigned arg, uint64_t addr, uint64_t len)
 {
 	const struct piece *piece = find_piece(walk, arg, PRR_PLACE_WHOLE, addr);
 	struct pollfd *own;
-	bool written;
 
 	if (!piece)
 		return prr_ranges_add(walk->ranges, addr, len, walk->err);
@@ -462,20 +449,17 @@ enum prr_status prr_scratch_give_back_revents(struct prr_walk *walk, unsigned ar
 
 	struct pollfd *kernel = own + len / sizeof(*own);
 
-	written = prr_mem_read(walk->tid, prr_remote(addr), own, len) &&
-		prr_mem_read(walk->tid, prr_remote(piece->place), kernel, len);
-	if (written) {
+	if (prr_mem_read(walk->tid, prr_remote(addr), own, len) &&
+		prr_mem_read(walk->tid, prr_remote(piece->place), kernel, len)) {
 		merge_revents(own, kernel, len / sizeof(*own));
-		written = prr_mem_write(walk->tid, prr_remote(addr), own, len);
+		(void)prr_mem_poke(walk->tid, prr_remote(addr), own, len);
 	}
 	free(own);
-	if (!written)
-		note_short(walk, arg, false);
-	return written ? prr_ranges_add(walk->ranges, addr, len, walk->err) : PRR_OK;
+	return prr_ranges_add(walk->ranges, addr, len, walk->err);
 }
 
 enum prr_status prr_scratch_finish(const struct prr_syscall_view *view, pid_t tid,
-	const struct prr_outputs_entry *entry, struct prr_scratch *scratch, int64_t *result,
+	const struct prr_outputs_entry *entry, struct prr_scratch *scratch, const int64_t *result,
 	struct prr_ranges *ranges, struct prr_error *err)
 {
 	struct prr_walk walk = {
@@ -488,11 +472,5 @@ enum prr_status prr_scratch_finish(const struct prr_syscall_view *view, pid_t ti
 		.err = err,
 	};
 
-	PRR_TRY(prr_outputs_walk(&walk));
-	if (walk.data_is_short)
-		walk.result = (int64_t)walk.data_given;
-	if (walk.fault || (walk.data_is_short && !walk.data_given))
-		walk.result = -EFAULT;
-	*result = walk.result;
-	return PRR_OK;
+	return prr_outputs_walk(&walk);
 }

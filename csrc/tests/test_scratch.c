@@ -1,0 +1,224 @@
+/* sources: shared/error.c shared/mem.c shared/syscall_table.c shared/outputs.c shared/scratch.c */
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Each scenario is run bare, and with its outputs in scratch: until the end the
+ * program's memory must not change, and at the end result and memory must be
+ * those of the bare run. */
+#include "syscall_scenarios_2.h"
+
+enum { SCRATCH_SIZE = 1 << 20 };
+
+static uint8_t *scratch_memory;
+static uint8_t bare[ARENA_SIZE], before[ARENA_SIZE];
+
+static bool in_place(const struct prr_syscall_view *view)
+{
+	for (unsigned i = 0; i < 6; i++)
+		if (view->args[i].direction == PRR_DIR_INOUT_IN_PLACE)
+			return true;
+	return false;
+}
+
+static void check_ranges(const struct prr_ranges *ranges, const uint8_t *old)
+{
+	for (size_t i = 0; i < ARENA_SIZE; i++) {
+		bool covered = false;
+
+		for (size_t r = 0; r < ranges->count; r++)
+			covered |= (uint64_t)(uintptr_t)&arena[i] - ranges->items[r].addr <
+				ranges->items[r].len;
+		CHECK(covered || arena[i] == old[i]);
+	}
+}
+
+static void run_scenario(const struct scenario *scenario)
+{
+	struct prr_scratch scratch = { .base = (uint64_t)(uintptr_t)scratch_memory,
+		.size = SCRATCH_SIZE };
+	struct prr_outputs_entry entry = { 0 };
+	struct prr_ranges ranges = { 0 };
+	struct call call;
+	uint64_t args[6];
+	int64_t bare_result, result;
+
+	current = scenario;
+	scenario_reset();
+	scenario->set_up(&call);
+	bare_result = make(call.nr, call.args);
+	memcpy(bare, arena, ARENA_SIZE);
+
+	scenario_reset();
+	memset(scratch_memory, 0xee, SCRATCH_SIZE);
+	scenario->set_up(&call);
+
+	struct prr_syscall_view view = prr_syscall_view(call.nr, call.args);
+
+	OK(prr_outputs_enter(&view, getpid(), call.args, &entry, &error));
+	memcpy(before, arena, ARENA_SIZE);
+	OK(prr_scratch_redirect(&view, getpid(), &entry, &scratch, args, &error));
+	CHECK(scratch.left_in_place == scenario->left_in_place || call.nr == SYS_ioctl);
+	CHECK(scratch.used <= prr_scratch_need(&view, getpid(), &entry));
+	result = make(call.nr, args);
+	if (!scratch.left_in_place && !in_place(&view))
+		CHECK(memcmp(before, arena, ARENA_SIZE) == 0);
+	OK(prr_scratch_finish(&view, getpid(), &entry, &scratch, &result, &ranges, &error));
+	CHECK(read_only[0] == 0 || read_only[0] == 50);
+	check_ranges(&ranges, before);
+	if (call.nr != SYS_wait4 || bare_result <= 0)
+		CHECK(result == bare_result);
+	if (!scenario->varies)
+		CHECK(memcmp(bare, arena, ARENA_SIZE) == 0);
+	prr_scratch_deinit(&scratch);
+	prr_ranges_deinit(&ranges);
+	prr_outputs_entry_deinit(&entry);
+	current = NULL;
+}
+
+/* One task's call, in steps; the program's memory changes in between. */
+struct steps {
+	struct prr_syscall_view view;
+	struct prr_outputs_entry entry;
+	struct prr_scratch scratch;
+	struct prr_ranges ranges;
+	struct call call;
+	uint64_t args[6];
+	int64_t result;
+};
+
+static void begin(struct steps *steps, void (*set_up)(struct call *call), uint64_t size)
+{
+	memset(steps, 0, sizeof(*steps));
+	scenario_reset();
+	set_up(&steps->call);
+	steps->view = prr_syscall_view(steps->call.nr, steps->call.args);
+	steps->scratch.base = (uint64_t)(uintptr_t)scratch_memory;
+	steps->scratch.size = size;
+	OK(prr_outputs_enter(&steps->view, getpid(), steps->call.args, &steps->entry, &error));
+	OK(prr_scratch_redirect(
+		&steps->view, getpid(), &steps->entry, &steps->scratch, steps->args, &error));
+	steps->result = make(steps->call.nr, steps->args);
+}
+
+static void finish(struct steps *steps)
+{
+	OK(prr_scratch_finish(&steps->view, getpid(), &steps->entry, &steps->scratch,
+		&steps->result, &steps->ranges, &error));
+}
+
+static void end(struct steps *steps)
+{
+	prr_scratch_deinit(&steps->scratch);
+	prr_ranges_deinit(&steps->ranges);
+	prr_outputs_entry_deinit(&steps->entry);
+}
+
+/* Another task changes pollfd.events, bytes behind a short read, and a buffer
+ * that another message was not received into: nothing of it is undone. */
+static void test_others_writes_survive(void)
+{
+	struct steps steps;
+	struct pollfd *fds = at(64);
+
+	begin(&steps, poll_ready, SCRATCH_SIZE);
+	fds[0].events = POLLPRI;
+	finish(&steps);
+	CHECK(fds[0].events == POLLPRI && fds[0].revents == POLLIN && steps.result == 3);
+	end(&steps);
+
+	begin(&steps, read_short, SCRATCH_SIZE);
+	memcpy(at(105), "other", 5);
+	finish(&steps);
+	CHECK(memcmp(at(100), "helloother", 10) == 0 && steps.result == 5);
+	CHECK(steps.ranges.count == 1 && steps.ranges.items[0].len == 5);
+	end(&steps);
+
+	begin(&steps, recvmsg_all, SCRATCH_SIZE);
+	((struct msghdr *)at(0))->msg_iovlen = 99;
+	finish(&steps);
+	CHECK(((struct msghdr *)at(0))->msg_iovlen == 99);
+	CHECK(((struct msghdr *)at(0))->msg_iov == at(304));
+	end(&steps);
+}
+
+/* Too little scratch: the call runs in place and says so. */
+static void test_no_room(void)
+{
+	struct steps steps;
+
+	begin(&steps, read_short, 16);
+	CHECK(steps.scratch.left_in_place && steps.args[1] == steps.call.args[1]);
+	CHECK(memcmp(at(100), "hello", 5) == 0);
+	finish(&steps);
+	CHECK(steps.result == 5 && steps.ranges.count == 1 && steps.ranges.items[0].len == 5);
+	end(&steps);
+
+	begin(&steps, recvmsg_all, 64);
+	CHECK(steps.scratch.left_in_place);
+	finish(&steps);
+	CHECK(steps.result == 9);
+	end(&steps);
+}
+
+/* Another thread makes the memory read-only while the call sleeps: as if the
+ * kernel had written before. */
+static void test_not_writable(void)
+{
+	struct steps steps;
+
+	begin(&steps, read_full, SCRATCH_SIZE); /* the buffer lies across two pages */
+	CHECK(mprotect(at(4096), 4096, PROT_READ) == 0);
+	finish(&steps);
+	CHECK(steps.result == 8 && memcmp(at(4090), "hello wo", 8) == 0);
+	CHECK(mprotect(at(4096), 4096, PROT_READ | PROT_WRITE) == 0);
+	end(&steps);
+}
+
+/* restart_syscall goes on with the scratch places: the plan is used again. */
+static void test_finish_again(void)
+{
+	struct steps steps;
+	struct pollfd *fds = at(64);
+
+	begin(&steps, poll_ready, SCRATCH_SIZE);
+	steps.result = -516;
+	finish(&steps);
+	CHECK(steps.result == -516 && fds[0].revents == POLLIN);
+	fds[0].revents = 0;
+	steps.result = make(steps.call.nr, steps.args);
+	finish(&steps);
+	CHECK(steps.result == 3 && fds[0].revents == POLLIN);
+	end(&steps);
+}
+
+static void test_alignment(void)
+{
+	struct prr_scratch scratch = { .base = (uint64_t)(uintptr_t)scratch_memory,
+		.size = SCRATCH_SIZE };
+	struct prr_outputs_entry entry = { 0 };
+	uint64_t args[6] = { 0, (uint64_t)(uintptr_t)at(4096), 4096, 0, 0, 0 }, new_args[6];
+	struct prr_syscall_view view = prr_syscall_view(SYS_read, args);
+
+	OK(prr_outputs_enter(&view, getpid(), args, &entry, &error));
+	scratch.base += 16;
+	scratch.size -= 16;
+	OK(prr_scratch_redirect(&view, getpid(), &entry, &scratch, new_args, &error));
+	CHECK(new_args[1] % 4096 == 0 && new_args[1] != args[1]);
+	prr_scratch_deinit(&scratch);
+	prr_outputs_entry_deinit(&entry);
+}
+
+int main(void)
+{
+	arena_init();
+	scratch_memory = mmap(
+		NULL, SCRATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(scratch_memory != MAP_FAILED);
+	for (size_t i = 0; i < SCENARIO_COUNT; i++)
+		run_scenario(&scenarios[i]);
+	scenario_reset();
+	test_others_writes_survive();
+	test_no_room();
+	test_not_writable();
+	test_finish_again();
+	test_alignment();
+	return 0;
+}
