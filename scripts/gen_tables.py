@@ -22,10 +22,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from ptrace.syscall.prototypes import SYSCALL_PROTOTYPES  # noqa: E402
+
 from pyrr.model import grammar as g  # noqa: E402
 from pyrr.model.syscalls import SYSCALLS  # noqa: E402
 
 ARCH = "x86_64"
+# Calls that python-ptrace's prototypes show with another number of arguments.
+OTHER_ARITY = {"membarrier": "cpu_id since Linux 5.10"}
 # asm/unistd_64.h: the table has a gap from 337 to 423, so that later calls have one number
 # on all architectures.
 FIRST_COMMON = 424
@@ -107,6 +111,22 @@ def check_row(row: g.Syscall) -> None:
         check_arguments(where, merged(row, command), command.behaviour)
 
 
+def check_prototype(row: g.Syscall) -> None:
+    """A row against python-ptrace's prototype: arity, pointers, const pointers."""
+    if row.name not in SYSCALL_PROTOTYPES:
+        return
+    prototype = SYSCALL_PROTOTYPES[row.name][1]
+    if len(prototype) != len(row.arguments) and row.name not in OTHER_ARITY:
+        raise ModelError(f"{row.name}: python-ptrace knows {len(prototype)} arguments")
+    for (ctype, name), argument in zip(prototype, row.arguments, strict=False):
+        plain = argument.direction is g.Direction.NONE and argument.format != "address"
+        if ctype.endswith("*") and plain:
+            raise ModelError(f"{row.name}: {argument.name} is {ctype}{name}")
+        is_read = argument.direction in (g.Direction.NONE, g.Direction.IN)
+        if ctype.startswith("const ") and not (is_read or isinstance(argument.size, g.Iovec)):
+            raise ModelError(f"{row.name}: {argument.name} is {ctype}{name}")
+
+
 def check_model() -> None:
     """Every number is there once, and every row is sound."""
     numbers = [row.numbers[ARCH] for row in SYSCALLS]
@@ -117,6 +137,7 @@ def check_model() -> None:
         raise ModelError("two rows have one name")
     for row in SYSCALLS:
         check_row(row)
+        check_prototype(row)
 
 
 def packed(header: str, element: str) -> str:
