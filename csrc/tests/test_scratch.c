@@ -206,6 +206,84 @@ static void test_alignment(void)
 	prr_outputs_entry_deinit(&entry);
 }
 
+/* ------------------------------------------------------------------- fuzz */
+
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t random_next(void) /* xorshift64: the same run every time */
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static uint64_t random_value(void)
+{
+	uint64_t number = random_next();
+
+	switch (number % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return number >> 58;
+	case 2:
+		return number >> 32;
+	case 3:
+		return number;
+	case 4:
+		return (uint64_t)(uintptr_t)at(ARENA_SIZE - (number >> 58));
+	default:
+		return (uint64_t)(uintptr_t)at((number >> 16) % ARENA_SIZE);
+	}
+}
+
+static void fill_at_random(void)
+{
+	for (size_t i = 0; i < ARENA_SIZE; i += 8) {
+		uint64_t value = random_value();
+
+		memcpy(at(i), &value, 8);
+	}
+}
+
+/* Calls that are not made, with arguments, memory and results of any kind:
+ * nothing is read or written that should not be, and ranges stay sane. */
+static void test_anything(void)
+{
+	static const int64_t results[] = { 0, 1, 5, 4096, INT64_MAX, -EFAULT, -EINVAL, -EINTR, -514,
+		-516 };
+
+	for (int round = 0; round < 20000; round++) {
+		struct prr_scratch scratch = { .base = (uint64_t)(uintptr_t)scratch_memory,
+			.size = random_next() % SCRATCH_SIZE };
+		struct prr_outputs_entry entry = { 0 };
+		struct prr_ranges ranges = { 0 };
+		int64_t nr = (int64_t)(random_next() % 480);
+		int64_t result = results[random_next() % 10];
+		uint64_t args[6], new_args[6];
+
+		if (round % 64 == 0)
+			fill_at_random();
+		for (unsigned i = 0; i < 6; i++)
+			args[i] = random_value();
+
+		struct prr_syscall_view view = prr_syscall_view(nr, args);
+
+		OK(prr_outputs_enter(&view, getpid(), args, &entry, &error));
+		OK(prr_outputs_collect(&view, getpid(), &entry, result, &ranges, &error));
+		(void)prr_scratch_need(&view, getpid(), &entry);
+		OK(prr_scratch_redirect(&view, getpid(), &entry, &scratch, new_args, &error));
+		CHECK(scratch.used <= scratch.size);
+		OK(prr_scratch_finish(&view, getpid(), &entry, &scratch, &result, &ranges, &error));
+		for (size_t i = 0; i < ranges.count; i++)
+			CHECK(ranges.items[i].len && ranges.items[i].len <= 0x7ffff000);
+		prr_scratch_deinit(&scratch);
+		prr_ranges_deinit(&ranges);
+		prr_outputs_entry_deinit(&entry);
+	}
+}
+
 int main(void)
 {
 	arena_init();
@@ -220,5 +298,6 @@ int main(void)
 	test_not_writable();
 	test_finish_again();
 	test_alignment();
+	test_anything();
 	return 0;
 }

@@ -240,6 +240,12 @@ _SOCKET = (
     _inout("SIOCGIFCOUNT", 0x8938, _IFREQ),
     _inout("SIOCGIFTXQLEN", 0x8942, _IFREQ),
     _inout("SIOCGIFMAP", 0x8970, _IFREQ),
+    # Its data hangs from a pointer in struct ifreq; drivers without it answer so.
+    _plain(
+        "SIOCETHTOOL",
+        0x8946,
+        how(refuse=("EOPNOTSUPP", "its data hangs from a pointer in struct ifreq")),
+    ),
     _plain("SIOCGSKNS", 0x894C),
     _in("SIOCDARP", 0x8953, "struct arpreq"),
     _inout("SIOCGARP", 0x8954, "struct arpreq"),
