@@ -121,17 +121,16 @@ static bool add_piece(struct layout *layout, struct piece piece)
 	return true;
 }
 
-/* Copies the target's bytes to its place. */
-static bool fill(const struct layout *layout, uint64_t target, uint64_t place, uint64_t len)
+/* Can the kernel write the target? If so, and if asked, its bytes are copied to
+ * its place. */
+static bool prepare(const struct layout *layout, const struct piece *piece)
 {
-	uint8_t small[SMALL];
-	uint8_t *buf = len <= sizeof(small) ? small : malloc(len);
-	bool filled = buf && prr_mem_read(layout->tid, prr_remote(target), buf, len) &&
-		prr_mem_write(layout->tid, prr_remote(place), buf, len);
+	prr_remote_addr target = prr_remote(piece->target);
 
-	if (buf != small)
-		free(buf);
-	return filled;
+	if (piece->filled)
+		return prr_mem_copy_writable(
+			layout->tid, target, prr_remote(piece->place), piece->len);
+	return prr_mem_is_writable(layout->tid, target, piece->len);
 }
 
 /* Redirects one place. Returns the address for the kernel: in scratch, or the
@@ -147,14 +146,14 @@ static uint64_t put(struct layout *layout, unsigned arg, uint64_t key, uint64_t 
 		return leave_in_place(layout, target);
 	if (is_measuring(layout))
 		return target;
-	if (!prr_mem_is_writable(layout->tid, prr_remote(target), len)) {
+	if (!prepare(layout, &piece)) {
 		/* A timeout in read-only memory: the kernel fails to write it and
 		 * goes on, as it does there without us. */
 		if (layout->view->args[arg].when == PRR_WHEN_IF_WRITABLE)
 			return target;
 		return leave_in_place(layout, target);
 	}
-	if ((filled && !fill(layout, target, piece.place, len)) || !add_piece(layout, piece))
+	if (!add_piece(layout, piece))
 		return leave_in_place(layout, target);
 	return piece.place;
 }
@@ -259,7 +258,8 @@ static uint64_t put_messages(struct layout *layout, unsigned arg, uint64_t addr)
 		return leave_in_place(layout, addr);
 	if (!reserve(layout, len, ALIGNMENT, &array))
 		return leave_in_place(layout, addr);
-	if (!is_measuring(layout) && !fill(layout, addr, array, len))
+	if (!is_measuring(layout) &&
+		!prr_mem_copy_writable(layout->tid, prr_remote(addr), prr_remote(array), len))
 		return leave_in_place(layout, addr);
 	for (size_t i = 0; i < count; i++)
 		if (!put_array_message(layout, arg, addr, array, i))

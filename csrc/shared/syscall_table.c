@@ -21,8 +21,8 @@ const struct prr_syscall_row *prr_syscall_row(int64_t nr)
 	return &syscall_rows[nr];
 }
 
-static const struct prr_syscall_command *find_command(const struct prr_syscall_row *row,
-	uint64_t command)
+static const struct prr_syscall_command *find_command(
+	const struct prr_syscall_row *row, uint64_t command)
 {
 	uint32_t low = 0, high = row->command_count;
 
@@ -39,8 +39,7 @@ static const struct prr_syscall_command *find_command(const struct prr_syscall_r
 	return NULL;
 }
 
-static void use_command(struct prr_syscall_view *view,
-	const struct prr_syscall_command *command)
+static void use_command(struct prr_syscall_view *view, const struct prr_syscall_command *command)
 {
 	view->name = command->name;
 	view->flags = command->flags;

@@ -77,7 +77,7 @@ enum prr_syscall_flag {
 	PRR_SYSCALL_REFUSED = 1 << 1,       /* answered with refuse_errno, never run */
 	PRR_SYSCALL_BY_COMMAND = 1 << 2,    /* args of sub-rows replace these, see commands */
 	PRR_SYSCALL_CHANGES_FILES = 1 << 3, /* may change a mapped file: PITFALLS A7 */
-	PRR_SYSCALL_EMULATED = 1 << 4,      /* record handler answers, never run (affinity, ...) */
+	PRR_SYSCALL_EMULATED = 1 << 4, /* record handler answers, never run (affinity, ...) */
 	PRR_SYSCALL_ENDS_RECORDING = 1 << 5, /* cannot be recorded or refused: clear end */
 	/* BY_COMMAND: commands not listed use the row's own specs and are known. */
 	PRR_SYSCALL_COMMANDS_OPTIONAL = 1 << 6
@@ -89,7 +89,7 @@ enum { PRR_NO_ARG = 0xff };
 struct prr_syscall_command {
 	uint64_t command; /* value of the command argument after `mask` */
 	const char *name;
-	uint32_t flags;   /* MAY_BLOCK, REFUSED, EMULATED, CHANGES_FILES */
+	uint32_t flags; /* MAY_BLOCK, REFUSED, EMULATED, CHANGES_FILES */
 	int32_t refuse_errno;
 	uint8_t record_handler; /* of the command; 0: the row's own */
 	uint8_t replay_handler;
@@ -100,24 +100,24 @@ struct prr_syscall_command {
 struct prr_syscall_row {
 	const char *name; /* NULL: no such number */
 	uint32_t flags;
-	int32_t refuse_errno;   /* positive errno */
+	int32_t refuse_errno; /* positive errno */
 	uint8_t arg_count;
 	uint8_t record_handler; /* enum prr_record_handler, 0 none */
 	uint8_t replay_handler; /* enum prr_replay_handler, 0 none */
-	uint8_t command_arg;    /* BY_COMMAND: index of the command argument */
+	uint8_t command_arg; /* BY_COMMAND: index of the command argument */
 	/* The low 32 bits of this argument are the high half of the command
 	 * (setsockopt: level, optname); PRR_NO_ARG: none. */
 	uint8_t command_high_arg;
 	/* CHANGES_FILES: the descriptor whose file is changed; PRR_NO_ARG: named by
 	 * path (open with O_TRUNC, truncate), which the handler sorts out. */
 	uint8_t changed_fd_arg;
-	uint64_t command_mask;  /* bits of it that select (futex: ~(PRIVATE|CLOCK_REALTIME)) */
+	uint64_t command_mask; /* bits of it that select (futex: ~(PRIVATE|CLOCK_REALTIME)) */
 	/* BY_COMMAND: answer for commands not listed; 0: ends the recording. */
 	int32_t unknown_errno;
 	uint32_t command_count;
 	const struct prr_syscall_command *commands; /* sorted by command */
 	struct prr_arg_spec args[6];
-	const char *note;       /* support note for docs and messages */
+	const char *note; /* support note for docs and messages */
 };
 
 /* Generated enums: one value a handler name used in the model. */
@@ -134,7 +134,7 @@ const struct prr_syscall_row *prr_syscall_row(int64_t nr);
 struct prr_syscall_view {
 	const struct prr_syscall_row *row;
 	const char *name; /* of the command, else of the row */
-	uint32_t flags;   /* enum prr_syscall_flag */
+	uint32_t flags; /* enum prr_syscall_flag */
 	int32_t refuse_errno;
 	const struct prr_arg_spec *args; /* six; never NULL */
 	uint8_t record_handler; /* enum prr_record_handler */

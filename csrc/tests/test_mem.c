@@ -115,6 +115,18 @@ static void test_writable(void)
 	CHECK(!prr_mem_is_writable(child, prr_remote(~0ULL - 3), 8));
 }
 
+static void test_copy_writable(void)
+{
+	uint8_t buf[PAGE];
+
+	CHECK(prr_mem_copy_writable(child, at(7), at(PAGE + 3), 1000));
+	CHECK(prr_mem_read(child, at(PAGE + 3), buf, 1000) && memcmp(buf, pages + 7, 1000) == 0);
+	CHECK(!prr_mem_copy_writable(child, at(2 * PAGE), at(0), 8));
+	CHECK(!prr_mem_copy_writable(child, at(2 * PAGE - 4), at(0), 8));
+	CHECK(!prr_mem_copy_writable(child, at(0), at(2 * PAGE), 8));
+	CHECK(!prr_mem_copy_writable(child, prr_remote(4096), at(0), 8));
+}
+
 static void test_poke(void)
 {
 	uint8_t buf[6];
@@ -164,6 +176,7 @@ static void test_all(void)
 	test_string();
 	test_long_string();
 	test_writable();
+	test_copy_writable();
 	test_write();
 	test_poke();
 	stop_child();
