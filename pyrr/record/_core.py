@@ -10,7 +10,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-TICK_SECONDS = 1.0
+TICK_SECONDS = 0.25
+"""How often the record loop comes back to Python at least, where signals are seen too."""
+LOOK_SECONDS = 1.0
 TOO_LONG = 0.25
 """Part of the time spent waiting for the core from which on another one is looked for."""
 IDLE_ENOUGH = 0.6
@@ -56,6 +58,8 @@ class CoreWatch:
         if not self._due:
             return
         self._due = False
+        if self._last is not None and time.monotonic() < self._last[0] + LOOK_SECONDS:
+            return
         now = (
             time.monotonic(),
             session.run_delay(),
@@ -76,10 +80,10 @@ class CoreWatch:
 
 @contextmanager
 def ticking(watch: CoreWatch) -> Iterator[None]:
-    """Interrupts the record loop once a tick; nothing to do with a single core."""
-    if len(watch.allowed) <= 1:
-        yield
-        return
+    """Interrupts the record loop once a tick.
+
+    A signal that arrives between two waits of the C loop is seen at the next tick only.
+    """
     old = signal.signal(signal.SIGALRM, watch.on_tick)
     signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
     try:

@@ -109,22 +109,29 @@ def record(options: RecordOptions) -> RecordResult:
     store = FileStore(options.trace_dir, user_cache())
     interrupts = _Interrupts()
     watch = CoreWatch(core=cpu, allowed=os.sched_getaffinity(0))
-    with (
-        TraceWriter(options.trace_dir) as writer,
-        _signals(interrupts),
-        ticking(watch),
-        RecordSession(
-            writer,
-            program=program,
-            argv=options.argv,
-            env=pairs,
-            cpu=cpu,
-            slice_ns=SLICE_NS,
-            always_switch=options.switch == "always",
-            hash_ratio=options.hash_ratio,
-        ) as session,
-    ):
-        status = _drive(session, store, interrupts, watch)
+    status: int | None = None
+    try:
+        with (
+            TraceWriter(options.trace_dir) as writer,
+            _signals(interrupts),
+            ticking(watch),
+            RecordSession(
+                writer,
+                program=program,
+                argv=options.argv,
+                env=pairs,
+                cpu=cpu,
+                slice_ns=SLICE_NS,
+                always_switch=options.switch == "always",
+                hash_ratio=options.hash_ratio,
+            ) as session,
+        ):
+            status = _drive(session, store, interrupts, watch)
+    except SystemFailure as failed:
+        if status is None:
+            raise
+        # The last block did not fit on the disk; the program has ended as it would.
+        _trace_ends(failed)
     return RecordResult(exit_code=exit_code_of(status), trace_dir=options.trace_dir)
 
 
@@ -154,6 +161,12 @@ def _pass_on(session: RecordSession, interrupts: _Interrupts) -> None:
         interrupts.seen += 1
 
 
+def _trace_ends(failed: SystemFailure) -> None:
+    print(f"pyrr: the trace ends early: {failed.message}", file=sys.stderr)
+    if failed.remedy:
+        print(f"hint: {failed.remedy}", file=sys.stderr)
+
+
 def _store(session: RecordSession, store: FileStore, stop: RecordStop) -> None:
     identity = FileIdentity(
         dev=stop.dev, ino=stop.ino, size=stop.size, mtime_ns=stop.mtime_ns, ctime_ns=stop.ctime_ns
@@ -162,7 +175,7 @@ def _store(session: RecordSession, store: FileStore, stop: RecordStop) -> None:
         store_id = store.add(Path(stop.path), identity, cacheable=stop.cacheable, name=stop.name)
     except SystemFailure as failed:
         # A full disk ends the trace, not the program.
-        print(f"pyrr: the trace ends here: {failed.message}", file=sys.stderr)
+        _trace_ends(failed)
         session.end_trace()
         return
     with store.path(store_id).open("rb") as content:

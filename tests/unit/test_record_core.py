@@ -29,7 +29,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, delay_ns: int, idle_ticks: int) -> li
     """Two looks a second apart: waited `delay_ns`, core 1 idle for `idle_ticks`."""
     session = Session()
     watch = CoreWatch(core=0, allowed={0, 1})
-    clock = iter((10.0, 11.0))
+    clock = iter((10.0, 11.0, 11.0))
     texts = iter((STAT.format(0, 0), STAT.format(0, idle_ticks)))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: next(texts))
