@@ -4,7 +4,7 @@
 import argparse
 from collections.abc import Callable
 
-from pyrr.cli import _context, _traces
+from pyrr.cli import _traces
 from pyrr.cli._command import Command, Parser, PlainFailure
 from pyrr.errors import Divergence, UsageError
 from pyrr.replay import ReplayOptions, ReplayResult, replay
@@ -58,6 +58,8 @@ class Replay(PlainFailure):
         try:
             return self._engine(wanted).exit_code
         except Divergence as diverged:
+            from pyrr.cli import _context  # noqa: PLC0415 (only now is it needed)
+
             diverged.details = _context.leading_to(trace, diverged.event)
             raise
 

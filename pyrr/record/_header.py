@@ -2,16 +2,17 @@
 """The trace header of a recording that is about to begin."""
 
 import os
-import platform
 import resource
 import time
-import uuid
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
+from pyrr import __version__
 from pyrr.trace.cpu import cpu_from_cpuinfo
 from pyrr.trace.format import HostFacts, TraceHeader
+
+NEW_UUID = Path("/proc/sys/kernel/random/uuid")
+"""A new one each time it is read (random(4))."""
 
 
 def _same_file(one: int, other: int) -> bool:
@@ -25,8 +26,8 @@ def header_for(*, program: str, argv: Sequence[str], env: Sequence[str], core: i
     """What trace.json says of a recording that starts now, here."""
     names = os.uname()
     return TraceHeader(
-        uuid=str(uuid.uuid4()),
-        pyrr_version=metadata.version("pyrr"),
+        uuid=NEW_UUID.read_text(encoding="ascii").strip(),
+        pyrr_version=__version__,
         program=str(Path(program).resolve()),
         argv=tuple(argv),
         env=tuple(env),
@@ -34,7 +35,7 @@ def header_for(*, program: str, argv: Sequence[str], env: Sequence[str], core: i
         host=HostFacts(
             hostname=names.nodename,
             kernel=names.release,
-            machine=platform.machine(),
+            machine=names.machine,
             page_size=resource.getpagesize(),
         ),
         cpu=cpu_from_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")),

@@ -6,13 +6,15 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pyrr.errors import TraceError
-from pyrr.model.events import Event
 from pyrr.native import TraceReader
 from pyrr.trace.cpu import check_same_cpu
 from pyrr.trace.format import STORE_DIRECTORY, CpuFacts, TraceHeader, read_header
+
+if TYPE_CHECKING:  # the model takes a while to import, which most users of a Trace can do without
+    from pyrr.model.events import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class Trace:
         """A new reader that stands before the first event; a context manager."""
         return TraceReader(self.path, with_data=with_data)
 
-    def events(self, start: int = 1, *, with_data: bool = True) -> Iterator[Event]:
+    def events(self, start: int = 1, *, with_data: bool = True) -> "Iterator[Event]":
         """The events from EventIndex `start` on, to where the trace ends. Raises TraceError."""
         with self.reader(with_data=with_data) as reader:
             reader.seek(start)
