@@ -15,7 +15,9 @@ SLOW = ("pyrr.model", "importlib.metadata", "email", "uuid", "platform", "rich",
 
 @pytest.mark.parametrize("command", ["record", "replay"])
 def test_slow_modules_stay_out(command: str) -> None:
-    code = f"import sys; before = set(sys.modules); import pyrr.cli.{command}; " + (
+    code = (
+        "import sys; before = set(sys.modules); "
+        f"import pyrr.cli.{command}; "
         "print(*(set(sys.modules) - before), sep='\\n')"
     )
     done = subprocess.run(
