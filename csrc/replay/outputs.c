@@ -4,6 +4,26 @@
 
 #include "session.h"
 
+/* A shared mapping without write permission takes no bytes from anybody: then
+ * nothing can have been written there either, and what the recorder read back
+ * must stand there already. */
+static bool stands_there(pid_t tid, const struct prr_output *output, const uint8_t *data)
+{
+	uint8_t page[4096];
+	uint64_t done = 0;
+
+	while (done < output->len) {
+		size_t want = output->len - done < sizeof(page) ? (size_t)(output->len - done)
+								: sizeof(page);
+
+		if (prr_mem_peek_some(tid, prr_remote(output->addr + done), page, want) != want ||
+			memcmp(page, data + done, want) != 0)
+			return false;
+		done += want;
+	}
+	return true;
+}
+
 static enum prr_status write_output(struct prr_replay *s, size_t i, struct prr_error *err)
 {
 	const struct prr_output *output = &s->event->outputs[i];
@@ -27,9 +47,11 @@ static enum prr_status write_output(struct prr_replay *s, size_t i, struct prr_e
 	}
 	/* The kernel may have written what the program's protection forbids. */
 	if (prr_mem_write(t->tid, prr_remote(output->addr), data, (size_t)output->len) ||
-		prr_mem_poke(t->tid, prr_remote(output->addr), data, (size_t)output->len))
+		prr_mem_poke(t->tid, prr_remote(output->addr), data, (size_t)output->len) ||
+		stands_there(t->tid, output, data))
 		return PRR_OK;
-	return prr_replay_diverged(s, t, err, "0x%llx, where %llu bytes were written, is not mapped",
+	return prr_replay_diverged(s, t, err,
+		"0x%llx, where %llu bytes were written, is not mapped",
 		(unsigned long long)output->addr, (unsigned long long)output->len);
 }
 
@@ -41,8 +63,7 @@ enum prr_status prr_replay_outputs(struct prr_replay *s, struct prr_error *err)
 	return PRR_OK;
 }
 
-enum prr_status prr_replay_outputs_of(struct prr_replay *s, uint32_t as_uid,
-	struct prr_error *err)
+enum prr_status prr_replay_outputs_of(struct prr_replay *s, uint32_t as_uid, struct prr_error *err)
 {
 	for (size_t i = 0; i < s->event->output_count; i++)
 		if (s->event->outputs[i].as_uid == as_uid)
@@ -51,8 +72,8 @@ enum prr_status prr_replay_outputs_of(struct prr_replay *s, uint32_t as_uid,
 	return PRR_OK;
 }
 
-enum prr_status prr_replay_regs_after(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_regs_after(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	const struct prr_regs *after =
 		prr_field_find(s->event, PRR_FIELD_REGS_AFTER, sizeof(*after), NULL, NULL);
