@@ -21,6 +21,7 @@
 #include "session.h"
 
 #define PEEK_MAX (1u << 20)
+#define SPLICE_FLAGS (SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE | SPLICE_F_GIFT)
 
 /* Which argument is what. */
 struct roles {
@@ -146,15 +147,56 @@ static void wait_for_writer(struct prr_record *s, struct prr_record_task *t, con
 		close(source.fd);
 }
 
-static bool is_nonblocking(const struct prr_record_task *t, const struct roles *roles)
-{
-	uint64_t position;
-	unsigned int flags;
+enum readiness {
+	WOULD_WAIT,
+	WOULD_BLOCK, /* EAGAIN */
+	WOULD_FAIL   /* for another reason than the empty pipe (fs/splice.c) */
+};
 
-	if (roles->flags < 6 && (t->args[roles->flags] & SPLICE_F_NONBLOCK))
-		return true;
-	return prr_record_fdinfo(t, (int)t->args[roles->in], &position, &flags) &&
-		(flags & O_NONBLOCK);
+static enum readiness readiness_of(const struct prr_record_task *t, const struct roles *roles)
+{
+	struct stat in, out;
+	char path[64];
+	uint64_t position;
+	unsigned int in_flags, out_flags;
+	uint64_t flags = roles->flags < 6 ? t->args[roles->flags] : 0;
+
+	fd_path(path, sizeof(path), t, (int)t->args[roles->in]);
+	if (stat(path, &in) != 0 ||
+		!prr_record_fdinfo(t, (int)t->args[roles->in], &position, &in_flags))
+		return WOULD_FAIL;
+	fd_path(path, sizeof(path), t, (int)t->args[roles->out]);
+	if (stat(path, &out) != 0 ||
+		!prr_record_fdinfo(t, (int)t->args[roles->out], &position, &out_flags))
+		return WOULD_FAIL;
+	if (t->nr != SYS_splice && (t->nr != SYS_tee || !S_ISFIFO(out.st_mode)))
+		return WOULD_FAIL;
+	if ((flags & ~(uint64_t)SPLICE_FLAGS) || (in_flags & O_ACCMODE) == O_WRONLY ||
+		(out_flags & O_ACCMODE) == O_RDONLY || (out_flags & O_APPEND))
+		return WOULD_FAIL;
+	if (t->nr == SYS_splice && (t->args[1] || (t->args[3] && S_ISFIFO(out.st_mode))))
+		return WOULD_FAIL;
+	if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		return WOULD_FAIL;
+	return (flags & SPLICE_F_NONBLOCK) || (in_flags & O_NONBLOCK) ? WOULD_BLOCK : WOULD_WAIT;
+}
+
+/* There is nothing in the pipe yet, and somebody may still write to it. */
+static enum prr_status from_empty_pipe(struct prr_record *s, struct prr_record_task *t,
+	const struct roles *roles, const char *path, enum prr_handled *handled,
+	struct prr_error *err)
+{
+	switch (readiness_of(t, roles)) {
+	case WOULD_WAIT:
+		if (!has_signals(t)) /* a signal ends the wait, in the kernel */
+			wait_for_writer(s, t, path, handled);
+		return PRR_OK;
+	case WOULD_BLOCK:
+		*handled = PRR_HANDLED_DONE;
+		return prr_record_answer(s, t, -EAGAIN, NULL, 0, 0, err);
+	default:
+		return PRR_OK;
+	}
 }
 
 static enum prr_status from_pipe(struct prr_record *s, struct prr_record_task *t,
@@ -163,14 +205,11 @@ static enum prr_status from_pipe(struct prr_record *s, struct prr_record_task *t
 {
 	ssize_t got = peek(t, path, t->args[roles->len]);
 
-	if (got == -EAGAIN && !is_nonblocking(t, roles)) {
-		if (!has_signals(t))
-			wait_for_writer(s, t, path, handled);
-		return PRR_OK; /* a signal ends the wait, in the kernel */
-	}
+	if (got == -EAGAIN)
+		return from_empty_pipe(s, t, roles, path, handled, err);
 	if (got < 0) {
 		*handled = PRR_HANDLED_DONE;
-		return prr_record_answer(s, t, got == -EAGAIN ? got : -EINVAL, NULL, 0, 0, err);
+		return prr_record_answer(s, t, -EINVAL, NULL, 0, 0, err);
 	}
 	t->transfer.known = true;
 	t->transfer.len = (size_t)got;
