@@ -158,7 +158,8 @@ enum prr_field_tag {
 	PRR_FIELD_BRK = 17,        /* struct prr_field_brk */
 	PRR_FIELD_RLIMIT = 18,     /* struct prr_field_rlimit */
 	PRR_FIELD_ECHO = 19,       /* struct prr_field_echo, then bytes that went there */
-	PRR_FIELD_ECHO_FD = 20     /* struct prr_field_echo_fd: a descriptor leads there */
+	PRR_FIELD_ECHO_FD = 20,    /* struct prr_field_echo_fd: a descriptor leads there */
+	PRR_FIELD_STORED_FILE = 21 /* struct prr_field_stored_file, before its first use */
 };
 
 enum prr_syscall_event_flag {
@@ -280,6 +281,14 @@ struct prr_field_rlimit {
 	uint32_t resource;
 	uint32_t reserved;
 	uint64_t soft, hard;
+};
+
+/* What must stand in the file store under that id: checked before it is mapped. */
+struct prr_field_stored_file {
+	uint32_t store_id;
+	uint32_t reserved;
+	uint64_t size; /* bytes */
+	uint64_t hash; /* of the contents: docs/TRACE_FORMAT.md */
 };
 
 struct prr_field_echo_fd {

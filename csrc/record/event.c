@@ -118,6 +118,15 @@ enum prr_status prr_event_mapping(struct prr_record *s,
 	size_t path_len = strlen(path);
 	uint8_t *bytes = malloc(sizeof(*mapping) + path_len);
 
+	if (bytes && mapping->store_id) {
+		enum prr_status announced =
+			prr_record_announce_file(s, mapping->store_id, err);
+
+		if (announced != PRR_OK) {
+			free(bytes);
+			return announced;
+		}
+	}
 	if (!bytes)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
 	memcpy(bytes, mapping, sizeof(*mapping));

@@ -439,10 +439,27 @@ static enum prr_status describe_mapping(struct prr_record *s, struct prr_record_
 
 		if (f->store_id != m->store_id || m->store_id == 0)
 			continue;
-		if (m->prot & PROT_EXEC)
-			return prr_record_patch(s, t, m, f, err);
+		PRR_TRY(prr_event_mapping(s, m, f->name, err));
+		return m->prot & PROT_EXEC ? prr_record_patch(s, t, m, f, err) : PRR_OK;
 	}
-	return PRR_OK;
+	return prr_event_mapping(s, m, "", err);
+}
+
+/* Under a tracer, and with no_new_privs, the kernel ignores the set-id bits. */
+static enum prr_status warn_of_setuid(struct prr_record *s, struct prr_record_task *t,
+	struct prr_error *err)
+{
+	char path[64], *text;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->uid.tid);
+	if (stat(path, &st) != 0 || !(st.st_mode & (S_ISUID | S_ISGID)) ||
+		(st.st_uid == geteuid() && st.st_gid == getegid()))
+		return PRR_OK;
+	if (asprintf(&text, "%s is set-id: recorded, it runs without those privileges",
+		    t->exec_path ? t->exec_path : "a program") < 0)
+		text = NULL;
+	return prr_record_want_warning(s, text, err);
 }
 
 enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_task *t,
@@ -465,5 +482,5 @@ enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_tas
 	t->exec_pending = false;
 	t->exec_old_tid = 0;
 	s->started = true;
-	return PRR_OK;
+	return warn_of_setuid(s, t, err);
 }

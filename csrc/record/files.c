@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../shared/file_hash.h"
 #include "session.h"
 
 #define RACY_NS 2000000000ull
@@ -161,9 +162,28 @@ enum prr_status prr_record_file_stored(
 	f->store_id = store_id;
 	f->shared = s->stop_shared;
 	f->event = this_event(s);
+	PRR_TRY(prr_file_hash(content, &f->content_size, &f->content_hash, err));
 	if (!f->shared)
 		PRR_TRY(prr_insn_scan(content, &f->sites, err));
 	s->file_count++;
+	f->name = strdup(stop->name);
+	return f->name ? PRR_OK : prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
+}
+
+enum prr_status prr_record_announce_file(
+	struct prr_record *s, uint32_t store_id, struct prr_error *err)
+{
+	for (size_t i = 0; i < s->file_count; i++) {
+		struct prr_stored_file *f = &s->files[i];
+		struct prr_field_stored_file field = { .store_id = store_id,
+			.size = f->content_size,
+			.hash = f->content_hash };
+
+		if (f->store_id != store_id || f->announced)
+			continue;
+		f->announced = true;
+		return prr_event_field(s, PRR_FIELD_STORED_FILE, &field, sizeof(field), err);
+	}
 	return PRR_OK;
 }
 

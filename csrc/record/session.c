@@ -176,8 +176,10 @@ void prr_record_destroy(struct prr_record *s)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	if (s->exec_error_fd >= 0)
 		close(s->exec_error_fd);
-	for (size_t i = 0; i < s->file_count; i++)
+	for (size_t i = 0; i < s->file_count; i++) {
 		prr_insn_sites_deinit(&s->files[i].sites);
+		free(s->files[i].name);
+	}
 	free(s->files);
 	prr_mapped_deinit(&s->mapped);
 	free(s->orphans);

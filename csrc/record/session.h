@@ -91,7 +91,10 @@ struct prr_stored_file { /* identity -> store entry, for mappings */
 	bool shared; /* stored for a shared mapping: its code is not searched */
 	uint64_t event; /* EventIndex of the event for which it was stored */
 	bool stale;  /* a writable shared mapping changes the file unseen */
+	bool announced; /* its STORED_FILE field is in the trace */
+	uint64_t content_size, content_hash;
 	struct prr_insn_sites sites;
+	char *name; /* owned; how the tracee called it first */
 };
 
 /* A descriptor whose file nobody maps, as long as none was closed and no further
@@ -409,6 +412,9 @@ PRR_MUST_USE enum prr_status prr_record_need_file(struct prr_record *s, const ch
 PRR_MUST_USE enum prr_status prr_record_patch(struct prr_record *s,
 	struct prr_record_task *t, const struct prr_field_mapping *mapping,
 	const struct prr_stored_file *file, struct prr_error *err);
+/* Appends STORED_FILE to the event at hand unless the trace has it already. */
+PRR_MUST_USE enum prr_status prr_record_announce_file(
+	struct prr_record *s, uint32_t store_id, struct prr_error *err);
 const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches,
 	uint64_t addr);
 PRR_MUST_USE enum prr_status prr_patches_copy(struct prr_patch_list *to,

@@ -69,6 +69,8 @@ static enum prr_status map_file(struct prr_replay *s, struct prr_replay_task *t,
 	char path[4200];
 	int object;
 
+	if (m->store_id)
+		PRR_TRY(prr_replay_check_stored(s, m->store_id, err));
 	PRR_TRY(prr_replay_object(s, m, &object, err));
 	if (object >= 0)
 		return prr_replay_map_object(s, t, m, object, err);

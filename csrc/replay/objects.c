@@ -21,11 +21,6 @@
 
 enum { RUNS_AT_ONCE = 64 };
 
-void prr_replay_store_path(const struct prr_replay *s, uint32_t store_id, char *path, size_t size)
-{
-	snprintf(path, size, "%s/files/%u", s->options->trace_dir, store_id);
-}
-
 /* ----------------------------------------------------------------- contents */
 
 static enum prr_status copy_range(struct prr_replay *s, int from, int to, off_t start, off_t end,

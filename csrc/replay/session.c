@@ -117,6 +117,7 @@ void prr_replay_destroy(struct prr_replay *s)
 	prr_replay_names_deinit(s);
 	if (s->stub_fd >= 0)
 		close(s->stub_fd);
+	free(s->stored);
 	free(s->buffer);
 	free(s);
 }
@@ -219,6 +220,7 @@ static enum prr_status loop(struct prr_replay *s, struct prr_replay_stop *stop,
 		PRR_TRY(status);
 		s->last_index = s->event->index;
 		s->written_as_uid = 0;
+		PRR_TRY(prr_replay_note_stored(s, err));
 		PRR_TRY(replay_event(s, err));
 	}
 	stop->kind = PRR_REPLAY_STOP_ENDED;

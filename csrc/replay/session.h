@@ -61,6 +61,11 @@ struct prr_object { /* what stands behind the mappings of a live object */
 	int fd; /* memfd of the supervisor */
 };
 
+struct prr_stored { /* a file of the store, as the trace announces it */
+	struct prr_field_stored_file field;
+	bool checked;
+};
+
 struct prr_replay {
 	const struct prr_replay_options *options;
 	struct prr_trace_reader *reader;
@@ -74,6 +79,8 @@ struct prr_replay {
 		char *path; /* owned */
 	} *names; /* owned; kept for the check of memory only */
 	size_t name_count, name_capacity;
+	struct prr_stored *stored;     /* owned */
+	size_t stored_count, stored_capacity;
 	int stub_fd;                   /* memfd of the stub program */
 	cpu_set_t old_affinity;
 	uint64_t last_index;
@@ -165,6 +172,11 @@ PRR_MUST_USE enum prr_status prr_replay_object(struct prr_replay *s,
 PRR_MUST_USE enum prr_status prr_replay_file_changes(struct prr_replay *s,
 	struct prr_error *err);
 void prr_replay_objects_deinit(struct prr_replay *s);
+/* store.c: the trace's stored files. Notes those that the event announces. */
+PRR_MUST_USE enum prr_status prr_replay_note_stored(struct prr_replay *s, struct prr_error *err);
+/* Is what stands under that id what was stored? PRR_ERR_TRACE if not. */
+PRR_MUST_USE enum prr_status prr_replay_check_stored(
+	struct prr_replay *s, uint32_t store_id, struct prr_error *err);
 void prr_replay_store_path(const struct prr_replay *s, uint32_t store_id, char *path,
 	size_t size);
 

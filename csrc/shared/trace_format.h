@@ -48,7 +48,7 @@ enum {
 
 	PRR_EVENT_KIND_LAST = PRR_EVENT_NOTE, /* known kinds: 1..this */
 	PRR_ORIGIN_LAST = PRR_ORIGIN_INJECTED_FAULT,
-	PRR_FIELD_TAG_LAST = PRR_FIELD_ECHO_FD, /* known tags: 1..this */
+	PRR_FIELD_TAG_LAST = PRR_FIELD_STORED_FILE, /* known tags: 1..this */
 	PRR_FIELD_TAG_REQUIRED = 0x8000,     /* bit of a stored tag */
 
 	PRR_REG_COUNT = sizeof(struct prr_regs) / sizeof(uint64_t)

@@ -40,6 +40,7 @@ class FieldTag(IntEnum):
     RLIMIT = 18
     ECHO = 19
     ECHO_FD = 20
+    STORED_FILE = 21
 
 
 class MappingKind(IntEnum):
@@ -323,10 +324,22 @@ class EchoFdField(Packed):
     cloexec: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFileField(Packed):
+    """What must stand in the file store under an id: `size` in bytes, `hash` of the contents."""
+
+    tag: ClassVar[FieldTag] = FieldTag.STORED_FILE
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I4x2Q")
+
+    store_id: int
+    size: int
+    hash: int
+
+
 PACKED: tuple[type[Packed], ...] = (
     SyscallField, MappingField, UnmapField, NewTaskField, ExecField, SignalField,
     InstructionField, ExitField, FileChangeField, PatchField, BrkField, RLimitField, EchoField,
-    EchoFdField,
+    EchoFdField, StoredFileField,
 )  # fmt: skip
 for _cls in PACKED:
     _cls.NAMES = _names(_cls)

@@ -85,6 +85,7 @@ typed_fields: st.SearchStrategy[ev.Field] = st.one_of(
     st.builds(fl.RLimitField, resource=U32, soft=U64, hard=U64),
     st.builds(fl.EchoField, stream=U32, data=st.binary(max_size=9)),
     st.builds(fl.EchoFdField, fd=I32, stream=U32, cloexec=U32),
+    st.builds(fl.StoredFileField, store_id=U32, size=U64, hash=U64),
     st.builds(fl.UnknownField, tag=st.integers(1000, 0x7FFF), data=st.binary(max_size=9)),
 )  # fmt: skip
 
