@@ -15,7 +15,7 @@ from tests.support import directives, needs
 from tests.support.compiling import PROGRAMS, compiled
 from tests.support.workbench import Workbench
 
-SOURCES = sorted(path for path in PROGRAMS.iterdir() if path.suffix in {".c", ".py", ".sh"})
+SOURCES = sorted(path for path in PROGRAMS.iterdir() if path.suffix in {".c", ".cc", ".py", ".sh"})
 MODES: dict[str, tuple[str, ...]] = {"share": (), "always": ("--switch=always",)}
 INTERPRETERS = {".py": [sys.executable, "-I"], ".sh": ["bash"]}
 
@@ -24,8 +24,8 @@ def prepare(source: Path, home: Path, wanted: directives.Directives) -> Workbenc
     """Puts the program into its own directory under `home`."""
     (home / "bin").mkdir(parents=True)
     program = home / "bin" / source.stem
-    if source.suffix == ".c":
-        shutil.copy2(compiled(source, wanted.cflags), program)
+    if source.suffix in {".c", ".cc"}:
+        shutil.copy2(compiled(source, wanted.cflags, wanted.cc), program)
         start: list[str | Path] = []
     else:
         program = program.with_suffix(source.suffix)
@@ -62,4 +62,4 @@ def test_there_are_enough_programs() -> None:
     """The foundation promises at least 60, and one for each rule A1 to A18."""
     assert len(SOURCES) >= 60
     rules = {path.name[:3] for path in SOURCES if path.name[0] == "a" and path.name[1].isdigit()}
-    assert {f"a{n:02}" for n in range(1, 19)} - rules == {"a10"}  # A10: thread_many.c
+    assert {f"a{n:02}" for n in range(1, 19)} <= rules

@@ -9,7 +9,8 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 CC = os.environ.get("CC", "gcc")
-FLAGS = ("-std=gnu11", "-O1", "-g", "-Wall", "-Werror")
+CXX = os.environ.get("CXX", "g++")
+WARNINGS = ("-Wall", "-Werror")
 
 
 @functools.cache
@@ -18,11 +19,14 @@ def _cache() -> "tempfile.TemporaryDirectory[str]":
 
 
 @functools.cache
-def compiled(source: Path, cflags: tuple[str, ...] = ()) -> Path:
-    """The executable of a C file. Raises AssertionError with the compiler's words."""
+def compiled(source: Path, cflags: tuple[str, ...] = (), cc: str | None = None) -> Path:
+    """The executable of a C or C++ file. Raises AssertionError with the compiler's words."""
     target = Path(_cache().name) / source.stem
+    cxx = source.suffix == ".cc"
+    compiler = cc or (CXX if cxx else CC)
+    standard = "-std=gnu++17" if cxx else "-std=gnu11"
     done = subprocess.run(
-        [CC, *FLAGS, source.name, "-o", target, *cflags],
+        [compiler, standard, "-O1", "-g", *WARNINGS, source.name, "-o", target, *cflags],
         cwd=source.parent,
         capture_output=True,
         text=True,

@@ -4,6 +4,7 @@
 Lines `pyrr-test: KEY=VALUE` (or `pyrr-test: deterministic`), VALUE to the end of the line:
 
 * `status=N`: exit status as a shell shows it (128+N for a signal); 0 if not given
+* `cc=COMMAND`: another compiler than $CC or gcc (g++ for .cc)
 * `args=WORD ...`, `cflags=WORD ...`: split as a shell does
 * `needs=WHAT`: see needs.py; may be repeated
 * `stdin=TEXT`, `env=NAME=VALUE`: with Python's backslash escapes; env may be repeated
@@ -18,7 +19,7 @@ from pathlib import Path
 
 DEFAULT_TIMEOUT = 60.0
 DIRECTIVE = re.compile(r"pyrr-test:[ \t]*(\w+)(?:=(.*))?$", re.MULTILINE)
-KNOWN = {"status", "args", "cflags", "needs", "stdin", "env", "timeout", "deterministic"}
+KNOWN = {"cc", "status", "args", "cflags", "needs", "stdin", "env", "timeout", "deterministic"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Directives:
     """All directives of one program."""
 
     status: int = 0
+    cc: str | None = None
     args: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ def parse(source: str) -> Directives:
 
     return Directives(
         status=int(last("status", "0")),
+        cc=last("cc", "") or None,
         args=tuple(shlex.split(last("args", ""))),
         cflags=tuple(shlex.split(last("cflags", ""))),
         needs=tuple(found.get("needs", [])),
