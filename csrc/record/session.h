@@ -122,6 +122,7 @@ struct prr_transfer {
 	uint32_t stream;   /* 1, 2; 0: none */
 	bool known;        /* bytes holds them; else they can be read from the source */
 	bool shortened;    /* to what is known */
+	bool waiting;      /* stands at its entry until the source pipe has something */
 	uint8_t *bytes;    /* owned */
 	size_t len;
 };

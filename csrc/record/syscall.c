@@ -27,11 +27,14 @@ enum prr_status prr_record_answer(struct prr_record *s, struct prr_record_task *
 {
 	if (output_len && !prr_mem_write(t->uid.tid, prr_remote(output_addr), output, output_len))
 		result = -EFAULT;
-	prr_event_begin(s, t, PRR_EVENT_SYSCALL, PRR_ORIGIN_POLICY, &t->entry_regs);
+	prr_event_begin(s, t,
+		t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
+		PRR_ORIGIN_POLICY, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, result, 0, err));
 	if (output_len && result != -EFAULT)
 		PRR_TRY(prr_event_memory(s, t, output_addr, output_len, err));
 	PRR_TRY(prr_event_commit(s, err));
+	t->blocked_recorded = false;
 	prr_record_skip(s, t, result);
 	return PRR_OK;
 }
@@ -224,7 +227,8 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 	t->entry_regs = t->regs;
 	t->nr = (int64_t)t->regs.orig_rax;
 	prr_regs_syscall_args(&t->regs, t->args);
-	t->blocked_recorded = false;
+	if (!t->transfer.waiting)
+		t->blocked_recorded = false;
 	if (t->held_count) {
 		PRR_TRY(prr_record_deliver_at_entry(s, t, &done, err));
 		if (done)

@@ -128,16 +128,19 @@ static bool others_can_run(const struct prr_record *s, const struct prr_record_t
 	return false;
 }
 
-/* Comes back to the call's entry later. */
-static void wait_for_writer(struct prr_record *s, struct prr_record_task *t, const char *path,
-	enum prr_handled *handled)
+/* Comes back to the call's entry later: asleep, as far as anybody can tell. */
+static enum prr_status wait_for_writer(struct prr_record *s, struct prr_record_task *t,
+	const char *path, enum prr_handled *handled, struct prr_error *err)
 {
 	struct pollfd source = { .events = POLLIN };
 
 	*handled = PRR_HANDLED_STOP;
+	t->transfer.waiting = true;
 	s->current = NULL;
+	if (s->task_count > 1 && !t->blocked_recorded)
+		PRR_TRY(prr_record_blocked(s, t, err));
 	if (others_can_run(s, t))
-		return;
+		return PRR_OK;
 	source.fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (poll(&source, 1, 1) < 0 && errno == EINTR) {
 		s->stop.kind = PRR_RECORD_STOP_INTERRUPTED;
@@ -145,6 +148,7 @@ static void wait_for_writer(struct prr_record *s, struct prr_record_task *t, con
 	}
 	if (source.fd >= 0)
 		close(source.fd);
+	return PRR_OK;
 }
 
 enum readiness {
@@ -188,9 +192,9 @@ static enum prr_status from_empty_pipe(struct prr_record *s, struct prr_record_t
 {
 	switch (readiness_of(t, roles)) {
 	case WOULD_WAIT:
-		if (!has_signals(t)) /* a signal ends the wait, in the kernel */
-			wait_for_writer(s, t, path, handled);
-		return PRR_OK;
+		if (has_signals(t)) /* which end the wait, in the kernel */
+			return PRR_OK;
+		return wait_for_writer(s, t, path, handled, err);
 	case WOULD_BLOCK:
 		*handled = PRR_HANDLED_DONE;
 		return prr_record_answer(s, t, -EAGAIN, NULL, 0, 0, err);
