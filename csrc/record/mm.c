@@ -5,10 +5,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "session.h"
+
+#define HUGETLBFS_MAGIC 0x958458f6 /* <linux/magic.h> */
+#define HUGE (1 << 20)             /* blocks of other file systems are smaller */
 
 #ifndef MAP_DROPPABLE
 #define MAP_DROPPABLE 0x08
@@ -21,14 +25,16 @@ static bool failed(const struct prr_record_task *t)
 	return result < 0 && result > -4096;
 }
 
-static bool hits_layout(uint64_t start, uint64_t len)
-{
-	return start < PRR_LAYOUT_END && start + len > PRR_CODE_ADDR;
-}
-
 static void fd_path(char *path, size_t size, const struct prr_record_task *t, uint64_t fd)
 {
 	snprintf(path, size, "/proc/%d/fd/%d", t->uid.tid, (int)fd);
+}
+
+static bool is_hugetlbfs(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC;
 }
 
 static bool is_dev_zero(const struct stat *st)
@@ -43,7 +49,8 @@ enum prr_status prr_record_mmap_entry(struct prr_record *s, struct prr_record_ta
 	struct stat st;
 	int refused = 0;
 
-	if ((t->args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && hits_layout(t->args[0], t->args[1]))
+	if ((t->args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) &&
+		prr_hits_layout(t->args[0], t->args[1]))
 		refused = ENOMEM;
 	else if ((t->args[3] & MAP_TYPE) == MAP_DROPPABLE)
 		refused = EINVAL; /* pages that vanish at will are not replayable */
@@ -54,6 +61,8 @@ enum prr_status prr_record_mmap_entry(struct prr_record *s, struct prr_record_ta
 		fd_path(path, sizeof(path), t, t->args[4]);
 		if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !is_dev_zero(&st))
 			refused = ENODEV;
+		else if (st.st_blksize >= HUGE && is_hugetlbfs(path))
+			refused = ENOMEM;
 	}
 	if (!refused)
 		return PRR_OK;
@@ -127,7 +136,7 @@ enum prr_status prr_record_mmap_exit(struct prr_record *s, struct prr_record_tas
 enum prr_status prr_record_munmap_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err)
 {
-	if (!hits_layout(t->args[0], t->args[1]))
+	if (!prr_hits_layout(t->args[0], t->args[1]))
 		return PRR_OK;
 	*handled = PRR_HANDLED_DONE;
 	return prr_record_answer(s, t, -EINVAL, NULL, 0, 0, err);
@@ -142,6 +151,16 @@ enum prr_status prr_record_munmap_exit(struct prr_record *s, struct prr_record_t
 		return PRR_OK;
 	prr_patches_remove(&t->as->patches, t->args[0], t->args[1]);
 	return prr_mappings_remove(&t->as->mappings, t->args[0], t->args[1], err);
+}
+
+enum prr_status prr_record_mremap_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	if (!prr_hits_layout(t->args[0], t->args[1]) &&
+		(!(t->args[3] & MREMAP_FIXED) || !prr_hits_layout(t->args[4], t->args[2])))
+		return PRR_OK;
+	*handled = PRR_HANDLED_DONE;
+	return prr_record_answer(s, t, -EINVAL, NULL, 0, 0, err);
 }
 
 enum prr_status prr_record_mremap_exit(struct prr_record *s, struct prr_record_task *t,
@@ -161,6 +180,16 @@ enum prr_status prr_record_mremap_exit(struct prr_record *s, struct prr_record_t
 	}
 	return prr_mappings_move(
 		&t->as->mappings, t->args[0], t->args[1], t->regs.rax, t->args[2], keep, err);
+}
+
+/* mprotect and madvise find a hole where pyrr's pages are. */
+enum prr_status prr_record_range_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	if (!prr_hits_layout(t->args[0], t->args[1]))
+		return PRR_OK;
+	*handled = PRR_HANDLED_DONE;
+	return prr_record_answer(s, t, -ENOMEM, NULL, 0, 0, err);
 }
 
 /* Code that becomes executable only now must be patched now. */
@@ -185,13 +214,17 @@ enum prr_status prr_record_mprotect_exit(struct prr_record *s, struct prr_record
 {
 	uint32_t prot = (uint32_t)t->args[2] & (PROT_READ | PROT_WRITE | PROT_EXEC);
 
+	uint64_t len = prr_page_up(t->args[1]);
+
 	(void)handled;
-	if (failed(t))
+	if ((int64_t)t->regs.rax == -ENOMEM) /* what lies before the hole was changed */
+		len = prr_mappings_hole(&t->as->mappings, t->args[0], len) - t->args[0];
+	else if (failed(t))
 		return PRR_OK;
-	PRR_TRY(prr_mappings_protect(&t->as->mappings, t->args[0], t->args[1], prot, err));
+	PRR_TRY(prr_mappings_protect(&t->as->mappings, t->args[0], len, prot, err));
 	if (!(prot & PROT_EXEC))
 		return PRR_OK;
-	return patch_range(s, t, t->args[0], prr_page_up(t->args[1]), err);
+	return patch_range(s, t, t->args[0], len, err);
 }
 
 enum prr_status prr_record_brk_exit(struct prr_record *s, struct prr_record_task *t,
@@ -232,61 +265,4 @@ enum prr_status prr_record_madvise_exit(struct prr_record *s, struct prr_record_
 		return PRR_OK;
 	return prr_mappings_advise(
 		&t->as->mappings, t->args[0], t->args[1], advice, (int64_t)t->regs.rax, err);
-}
-
-/* ----------------------------------------------------- System V shared memory */
-
-struct shm_search {
-	uint64_t start, end, dev, ino;
-};
-
-static enum prr_status find_line(
-	void *context, const struct prr_maps_line *line, struct prr_error *err)
-{
-	struct shm_search *search = context;
-
-	(void)err;
-	if (line->start != search->start)
-		return PRR_OK;
-	search->end = line->end;
-	search->dev = line->dev;
-	search->ino = line->ino;
-	return PRR_OK;
-}
-
-enum prr_status prr_record_shmat_exit(struct prr_record *s, struct prr_record_task *t,
-	enum prr_handled *handled, struct prr_error *err)
-{
-	struct shm_search search = { .start = t->regs.rax };
-	struct prr_field_mapping m = { .start = t->regs.rax, .kind = PRR_MAPPING_ANON_SHARED };
-
-	(void)handled;
-	if (failed(t))
-		return PRR_OK;
-	PRR_TRY(prr_maps_each(t->uid.tid, find_line, &search, err));
-	m.len = search.end - search.start;
-	m.dev = search.dev | PRR_DEV_SYSV;
-	m.ino = search.ino;
-	m.object_size = m.len;
-	m.flags = MAP_SHARED;
-	m.prot = PROT_READ | (t->args[2] & 010000 /* SHM_RDONLY */ ? 0u : PROT_WRITE);
-	/* Its contents, in case somebody outside or before wrote them. */
-	if (!prr_mapped_find(&s->mapped, m.dev, m.ino))
-		PRR_TRY(prr_event_memory(s, t, m.start, m.len, err));
-	PRR_TRY(prr_mappings_add(&t->as->mappings, &m, err));
-	return prr_event_mapping(s, &m, "", err);
-}
-
-enum prr_status prr_record_shmdt_exit(struct prr_record *s, struct prr_record_task *t,
-	enum prr_handled *handled, struct prr_error *err)
-{
-	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, t->args[0]);
-
-	(void)handled;
-	if (failed(t) || !m)
-		return PRR_OK;
-	struct prr_field_range range = { m->start, m->len };
-
-	PRR_TRY(prr_event_field(s, PRR_FIELD_UNMAP, &range, sizeof(range), err));
-	return prr_mappings_remove(&t->as->mappings, range.start, range.len, err);
 }

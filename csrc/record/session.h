@@ -356,7 +356,11 @@ enum prr_status prr_record_munmap_entry(struct prr_record *s, struct prr_record_
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_munmap_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_mremap_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_mremap_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_range_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_mprotect_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);

@@ -20,6 +20,29 @@ static enum prr_status expect(struct prr_replay *s, struct prr_replay_task *t, c
 		(long long)result, (long long)expected);
 }
 
+/* May the program have this range? A trace may say anything. */
+static bool can_be(uint64_t start, uint64_t len)
+{
+	return start % PRR_PAGE_SIZE == 0 && start <= PRR_TASK_SIZE &&
+		len <= PRR_TASK_SIZE - start && !prr_hits_layout(start, len);
+}
+
+static enum prr_status unmap(struct prr_replay *s, struct prr_replay_task *t, uint64_t start,
+	uint64_t len, struct prr_error *err)
+{
+	uint64_t args[6] = { start, len };
+	int64_t result;
+
+	if (!can_be(start, len))
+		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
+			"event %llu unmaps 0x%llx bytes at 0x%llx, which cannot be",
+			(unsigned long long)s->event->index, (unsigned long long)len,
+			(unsigned long long)start);
+	PRR_TRY(prr_replay_syscall(s, t, SYS_munmap, args, &result, err));
+	PRR_TRY(prr_mappings_remove(&t->as->mappings, start, len, err));
+	return expect(s, t, "munmap", result, 0, err);
+}
+
 /* ------------------------------------------------------------------ mapping */
 
 static enum prr_status open_in_tracee(struct prr_replay *s, struct prr_replay_task *t,
@@ -117,8 +140,7 @@ static enum prr_status populate(struct prr_replay *s, struct prr_replay_task *t,
 enum prr_status prr_replay_map(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_field_mapping *m, struct prr_error *err)
 {
-	if (m->start % PRR_PAGE_SIZE || m->start + m->len > PRR_TASK_SIZE ||
-		(m->start < PRR_LAYOUT_END && m->start + m->len > PRR_CODE_ADDR))
+	if (!can_be(m->start, m->len))
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
 			"event %llu maps 0x%llx bytes at 0x%llx, which cannot be",
 			(unsigned long long)s->event->index, (unsigned long long)m->len,
@@ -225,7 +247,6 @@ static enum prr_status brk_call(
 		.flags = MAP_PRIVATE | MAP_ANONYMOUS,
 		.kind = PRR_MAPPING_HEAP,
 	};
-	int64_t result;
 
 	if (!field)
 		return PRR_OK;
@@ -235,11 +256,7 @@ static enum prr_status brk_call(
 		m.len = brk.new_end - brk.old_end;
 		return prr_replay_map(s, t, &m, err);
 	}
-	uint64_t args[6] = { brk.new_end, brk.old_end - brk.new_end };
-
-	PRR_TRY(prr_replay_syscall(s, t, SYS_munmap, args, &result, err));
-	PRR_TRY(prr_mappings_remove(&t->as->mappings, args[0], args[1], err));
-	return expect(s, t, "shrinking the heap", result, 0, err);
+	return unmap(s, t, brk.new_end, brk.old_end - brk.new_end, err);
 }
 
 static enum prr_status remap_call(struct prr_replay *s, struct prr_replay_task *t,
@@ -248,7 +265,8 @@ static enum prr_status remap_call(struct prr_replay *s, struct prr_replay_task *
 	uint64_t replayed[6] = { args[0], args[1], args[2], 0, 0, 0 };
 	int64_t actual;
 
-	if (result < 0 && result > -4096)
+	if ((result < 0 && result > -4096) || prr_hits_layout(args[0], args[1]) ||
+		prr_hits_layout((uint64_t)result, args[2]))
 		return PRR_OK;
 	if ((uint64_t)result != args[0]) {
 		replayed[3] = MREMAP_MAYMOVE | MREMAP_FIXED | (args[3] & MREMAP_DONTUNMAP);
@@ -263,18 +281,16 @@ static enum prr_status remap_call(struct prr_replay *s, struct prr_replay_task *
 static enum prr_status detach_call(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
-	struct prr_field_range range;
-	const void *field = prr_field_find(s->event, PRR_FIELD_UNMAP, sizeof(range), NULL, NULL);
-	int64_t actual;
+	for (size_t i = 0; i < s->event->field_count; i++) {
+		const struct prr_field *field = &s->event->fields[i];
+		struct prr_field_range range;
 
-	if (!field)
-		return PRR_OK;
-	memcpy(&range, field, sizeof(range));
-	uint64_t args[6] = { range.start, range.len };
-
-	PRR_TRY(prr_replay_syscall(s, t, SYS_munmap, args, &actual, err));
-	PRR_TRY(prr_mappings_remove(&t->as->mappings, range.start, range.len, err));
-	return expect(s, t, "munmap", actual, 0, err);
+		if (field->tag != PRR_FIELD_UNMAP || field->len < sizeof(range))
+			continue;
+		memcpy(&range, field->data, sizeof(range));
+		PRR_TRY(unmap(s, t, range.start, range.len, err));
+	}
+	return PRR_OK;
 }
 
 /* Run as recorded. ENOMEM says that the range has holes: what lies before them
@@ -286,18 +302,20 @@ static enum prr_status same_call(struct prr_replay *s, struct prr_replay_task *t
 {
 	int64_t actual;
 
-	if (result != 0 && result != -ENOMEM)
+	if ((result != 0 && result != -ENOMEM) || prr_hits_layout(args[0], args[1]))
 		return PRR_OK;
 	PRR_TRY(prr_replay_syscall(s, t, s->event->regs.orig_rax, args, &actual, err));
 	PRR_TRY(expect(s, t, view->name, actual, result, err));
-	if (result != 0)
-		return PRR_OK;
 	if (view->replay_handler == PRR_REPLAY_MUNMAP)
 		return prr_mappings_remove(&t->as->mappings, args[0], args[1], err);
-	if (view->replay_handler == PRR_REPLAY_MPROTECT)
-		return prr_mappings_protect(&t->as->mappings, args[0], args[1],
-			(uint32_t)args[2] & (PROT_READ | PROT_WRITE | PROT_EXEC), err);
-	return PRR_OK;
+	if (view->replay_handler != PRR_REPLAY_MPROTECT)
+		return PRR_OK;
+	uint64_t len = args[1];
+
+	if (result != 0)
+		len = prr_mappings_hole(&t->as->mappings, args[0], prr_page_up(len)) - args[0];
+	return prr_mappings_protect(&t->as->mappings, args[0], len,
+		(uint32_t)args[2] & (PROT_READ | PROT_WRITE | PROT_EXEC), err);
 }
 
 static enum prr_status advise_call(struct prr_replay *s, struct prr_replay_task *t,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -118,6 +119,17 @@ static void drop_unmapped(struct prr_replay *s)
 	}
 }
 
+/* Programs may share more objects than a process usually has descriptors. */
+static bool raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 static enum prr_status new_object(struct prr_replay *s, const struct prr_field_mapping *m,
 	struct prr_object **ret, struct prr_error *err)
 {
@@ -135,8 +147,10 @@ static enum prr_status new_object(struct prr_replay *s, const struct prr_field_m
 	object->dev = m->dev;
 	object->ino = m->ino;
 	object->fd = memfd_create("pyrr-object", MFD_CLOEXEC);
+	if (object->fd < 0 && errno == EMFILE && raise_limit())
+		object->fd = memfd_create("pyrr-object", MFD_CLOEXEC);
 	if (object->fd < 0)
-		return prr_fail_errno(err, "cannot make a memfd");
+		return prr_fail_errno(err, "cannot make memfd number %zu", s->object_count + 1);
 	s->object_count++;
 	*ret = object;
 	return m->store_id ? fill(s, object->fd, m->store_id, err)

@@ -7,6 +7,7 @@
 #ifndef PRR_LAYOUT_H
 #define PRR_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PRR_PAGE_SIZE 4096ull
@@ -21,6 +22,14 @@
 #define PRR_LAYOUT_END (PRR_DATA_ADDR + PRR_DATA_SIZE)
 /* x86-64 user addresses end here (4-level paging, one guard page off). */
 #define PRR_TASK_SIZE 0x7ffffffff000ull
+
+/* Does [start, start+len) touch pyrr's pages? Any values. */
+static inline bool prr_hits_layout(uint64_t start, uint64_t len)
+{
+	if (start >= PRR_LAYOUT_END || len == 0)
+		return false;
+	return start >= PRR_CODE_ADDR || len > PRR_CODE_ADDR - start;
+}
 
 static inline uint64_t prr_page_down(uint64_t addr)
 {

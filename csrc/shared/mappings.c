@@ -17,19 +17,17 @@ void prr_mappings_deinit(struct prr_mappings *mappings)
 	memset(mappings, 0, sizeof(*mappings));
 }
 
-static enum prr_status reserve(struct prr_mappings *mappings, size_t count,
-	struct prr_error *err)
+static enum prr_status reserve(struct prr_mappings *mappings, size_t count, struct prr_error *err)
 {
 	if (count <= mappings->capacity)
 		return PRR_OK;
 	size_t capacity = mappings->capacity ? mappings->capacity : 64;
 	while (capacity < count)
 		capacity *= 2;
-	struct prr_field_mapping *items =
-		reallocarray(mappings->items, capacity, sizeof(*items));
+	struct prr_field_mapping *items = reallocarray(mappings->items, capacity, sizeof(*items));
 	if (!items)
-		return prr_fail(err, PRR_ERR_SYSTEM, 12, NULL, "no memory for %zu mappings",
-			capacity);
+		return prr_fail(
+			err, PRR_ERR_SYSTEM, 12, NULL, "no memory for %zu mappings", capacity);
 	mappings->items = items;
 	mappings->capacity = capacity;
 	return PRR_OK;
@@ -53,8 +51,8 @@ static size_t lower_bound(const struct prr_mappings *mappings, uint64_t addr)
 }
 
 /* Counts a mapping that comes. */
-static enum prr_status note(struct prr_mappings *mappings,
-	const struct prr_field_mapping *mapping, struct prr_error *err)
+static enum prr_status note(struct prr_mappings *mappings, const struct prr_field_mapping *mapping,
+	struct prr_error *err)
 {
 	if (mappings->mapped)
 		PRR_TRY(prr_mapped_add(mappings->mapped, mapping, err));
@@ -90,8 +88,7 @@ static bool has_offset(const struct prr_field_mapping *m)
 }
 
 /* Makes `addr` a border: a mapping that spans it is split in two. */
-static enum prr_status split_at(struct prr_mappings *mappings, uint64_t addr,
-	struct prr_error *err)
+static enum prr_status split_at(struct prr_mappings *mappings, uint64_t addr, struct prr_error *err)
 {
 	size_t i = lower_bound(mappings, addr);
 
@@ -109,8 +106,8 @@ static enum prr_status split_at(struct prr_mappings *mappings, uint64_t addr,
 	return insert_at(mappings, i + 1, &upper, err);
 }
 
-enum prr_status prr_mappings_remove(struct prr_mappings *mappings, uint64_t start,
-	uint64_t len, struct prr_error *err)
+enum prr_status prr_mappings_remove(
+	struct prr_mappings *mappings, uint64_t start, uint64_t len, struct prr_error *err)
 {
 	uint64_t end = start + prr_page_up(len);
 
@@ -142,8 +139,8 @@ enum prr_status prr_mappings_add(struct prr_mappings *mappings,
 	return insert_at(mappings, lower_bound(mappings, added.start), &added, err);
 }
 
-enum prr_status prr_mappings_protect(struct prr_mappings *mappings, uint64_t start,
-	uint64_t len, uint32_t prot, struct prr_error *err)
+enum prr_status prr_mappings_protect(struct prr_mappings *mappings, uint64_t start, uint64_t len,
+	uint32_t prot, struct prr_error *err)
 {
 	uint64_t end = start + prr_page_up(len);
 
@@ -159,15 +156,14 @@ enum prr_status prr_mappings_protect(struct prr_mappings *mappings, uint64_t sta
 
 /* Puts `count` mappings, kept noted meanwhile, where they belong. */
 static enum prr_status put_all(struct prr_mappings *mappings, uint64_t from, uint64_t len,
-	bool keep_old, const struct prr_field_mapping *items, size_t count,
-	struct prr_error *err)
+	bool keep_old, const struct prr_field_mapping *items, size_t count, struct prr_error *err)
 {
 	const struct prr_field_mapping *last = &items[count - 1];
 
 	if (!keep_old)
 		PRR_TRY(prr_mappings_remove(mappings, from, len, err));
-	PRR_TRY(prr_mappings_remove(mappings, items->start,
-		last->start + last->len - items->start, err));
+	PRR_TRY(prr_mappings_remove(
+		mappings, items->start, last->start + last->len - items->start, err));
 	for (size_t i = 0; i < count; i++)
 		PRR_TRY(prr_mappings_add(mappings, &items[i], err));
 	return PRR_OK;
@@ -183,8 +179,8 @@ static enum prr_status move_all(struct prr_mappings *mappings, uint64_t from, ui
 	while (end < mappings->count && mappings->items[end].start < from + len)
 		end++;
 	if (first == end)
-		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-			"mremap of unmapped address 0x%llx", (unsigned long long)from);
+		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "mremap of unmapped address 0x%llx",
+			(unsigned long long)from);
 	size_t count = end - first;
 	struct prr_field_mapping *moved = malloc(count * sizeof(*moved));
 
@@ -204,8 +200,8 @@ static enum prr_status move_all(struct prr_mappings *mappings, uint64_t from, ui
 	return status;
 }
 
-enum prr_status prr_mappings_move(struct prr_mappings *mappings, uint64_t from,
-	uint64_t old_len, uint64_t to, uint64_t new_len, bool keep_old, struct prr_error *err)
+enum prr_status prr_mappings_move(struct prr_mappings *mappings, uint64_t from, uint64_t old_len,
+	uint64_t to, uint64_t new_len, bool keep_old, struct prr_error *err)
 {
 	old_len = prr_page_up(old_len);
 	new_len = prr_page_up(new_len);
@@ -241,8 +237,8 @@ static bool can_wipe(const struct prr_field_mapping *m)
 		m->kind == PRR_MAPPING_HEAP;
 }
 
-enum prr_status prr_mappings_advise(struct prr_mappings *mappings, uint64_t start,
-	uint64_t len, int advice, int64_t result, struct prr_error *err)
+enum prr_status prr_mappings_advise(struct prr_mappings *mappings, uint64_t start, uint64_t len,
+	int advice, int64_t result, struct prr_error *err)
 {
 	uint64_t end = start + prr_page_up(len);
 	uint32_t flag = PRR_MAPPING_DONTFORK;
@@ -250,8 +246,8 @@ enum prr_status prr_mappings_advise(struct prr_mappings *mappings, uint64_t star
 	if (advice == MADV_WIPEONFORK || advice == MADV_KEEPONFORK)
 		flag = PRR_MAPPING_WIPEONFORK;
 	/* ENOMEM: there are holes, and all else was changed. */
-	if ((result != 0 && result != -ENOMEM && result != -EINVAL) ||
-		start % PRR_PAGE_SIZE || end <= start)
+	if ((result != 0 && result != -ENOMEM && result != -EINVAL) || start % PRR_PAGE_SIZE ||
+		end <= start)
 		return PRR_OK;
 	PRR_TRY(split_at(mappings, start, err));
 	PRR_TRY(split_at(mappings, end, err));
@@ -269,8 +265,8 @@ enum prr_status prr_mappings_advise(struct prr_mappings *mappings, uint64_t star
 	return PRR_OK;
 }
 
-enum prr_status prr_mappings_fork(struct prr_mappings *to, const struct prr_mappings *from,
-	struct prr_error *err)
+enum prr_status prr_mappings_fork(
+	struct prr_mappings *to, const struct prr_mappings *from, struct prr_error *err)
 {
 	memset(to, 0, sizeof(*to));
 	to->mapped = from->mapped;
@@ -284,8 +280,8 @@ enum prr_status prr_mappings_fork(struct prr_mappings *to, const struct prr_mapp
 	return PRR_OK;
 }
 
-const struct prr_field_mapping *prr_mappings_find(const struct prr_mappings *mappings,
-	uint64_t addr)
+const struct prr_field_mapping *prr_mappings_find(
+	const struct prr_mappings *mappings, uint64_t addr)
 {
 	size_t i = lower_bound(mappings, addr);
 
@@ -294,12 +290,22 @@ const struct prr_field_mapping *prr_mappings_find(const struct prr_mappings *map
 	return &mappings->items[i];
 }
 
-const struct prr_field_mapping *prr_mappings_overlap(const struct prr_mappings *mappings,
-	uint64_t start, uint64_t len)
+const struct prr_field_mapping *prr_mappings_overlap(
+	const struct prr_mappings *mappings, uint64_t start, uint64_t len)
 {
 	size_t i = lower_bound(mappings, start);
 
 	if (i == mappings->count || mappings->items[i].start >= start + len)
 		return NULL;
 	return &mappings->items[i];
+}
+
+uint64_t prr_mappings_hole(const struct prr_mappings *mappings, uint64_t start, uint64_t len)
+{
+	uint64_t at = start, end = start + len;
+
+	for (size_t i = lower_bound(mappings, start);
+		i < mappings->count && at < end && mappings->items[i].start <= at; i++)
+		at = mappings->items[i].start + mappings->items[i].len;
+	return at < end ? at : end;
 }

@@ -50,6 +50,8 @@ PRR_MUST_USE enum prr_status prr_mappings_move(struct prr_mappings *mappings, ui
 /* The mapping that holds addr, or NULL. Borrowed until the next change. */
 const struct prr_field_mapping *prr_mappings_find(
 	const struct prr_mappings *mappings, uint64_t addr);
+/* The first address in [start, start+len) that nothing is mapped at, else its end. */
+uint64_t prr_mappings_hole(const struct prr_mappings *mappings, uint64_t start, uint64_t len);
 /* The first mapping that overlaps [start, start+len), or NULL. */
 const struct prr_field_mapping *prr_mappings_overlap(
 	const struct prr_mappings *mappings, uint64_t start, uint64_t len);
