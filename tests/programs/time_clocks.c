@@ -50,7 +50,7 @@ int main(void)
 		CHECK(syscall(SYS_gettimeofday, &two, NULL) == 0);
 		CHECK(!timercmp(&two, &one, <));
 		t = time(NULL);
-		CHECK(t >= one.tv_sec && syscall(SYS_time, NULL) >= t);
+		CHECK(t >= one.tv_sec - 1 && syscall(SYS_time, NULL) >= t); /* a coarser clock */
 		CHECK(timespec_get(&now, TIME_UTC) == TIME_UTC);
 		say("%ld.%06ld %ld.%06ld %ld %ld\n", (long)one.tv_sec, (long)one.tv_usec,
 			(long)two.tv_sec, (long)two.tv_usec, (long)t, now.tv_nsec);
