@@ -237,6 +237,8 @@ enum prr_status prr_record_clone_event(struct prr_record *s, struct prr_record_t
 enum prr_status prr_record_new_task_field(struct prr_record *s, struct prr_record_task *t,
 	struct prr_error *err)
 {
+	if (!t->new_child_uid.serial)
+		return PRR_OK; /* told of when the parent went to sleep (vfork) */
 	struct prr_record_task *c = prr_record_find_serial(s, t->new_child_uid.serial);
 
 	if (!c)
@@ -260,6 +262,7 @@ enum prr_status prr_record_new_task_field(struct prr_record *s, struct prr_recor
 		PRR_TRY(prr_event_memory(s, t, t->clone_pidfd, sizeof(int), err));
 	if (t->clone_flags & CLONE_CHILD_SETTID)
 		PRR_TRY(prr_event_memory(s, c, t->clone_child_tid, sizeof(int), err));
+	t->new_child_uid.serial = 0;
 	return PRR_OK;
 }
 
@@ -276,8 +279,7 @@ enum prr_status prr_record_clone_exit(struct prr_record *s, struct prr_record_ta
 
 	if (c)
 		c->ns_tid = (pid_t)result;
-	if (!t->blocked_recorded)
-		PRR_TRY(prr_record_new_task_field(s, t, err));
+	PRR_TRY(prr_record_new_task_field(s, t, err));
 	t->new_child_uid.serial = 0;
 	t->in_vfork = false;
 	return PRR_OK;

@@ -169,13 +169,14 @@ struct prr_record_task {
 	struct prr_plain_fd plain_fds[PRR_PLAIN_FDS];
 	struct prr_change change;
 	struct prr_transfer transfer;
-	struct prr_task_uid new_child_uid; /* serial 0: none */
+	struct prr_task_uid new_child_uid; /* serial 0: none, or told of already */
 	bool stripped_untraced;
 	uint64_t clone_flags, clone_child_tid, clone_parent_tid, clone_stack, clone_tls;
 	uint64_t clone_pidfd;
 
 	/* Signals. */
 	uint64_t sigmask;
+	bool backed_up;       /* stands before a syscall whose entry it has reached */
 	bool moved;           /* has run instructions since its last event, for sure */
 	bool redo;            /* the call is entered again as if nothing had happened */
 	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0

@@ -269,7 +269,7 @@ static enum prr_status enter_handler(struct prr_record *s, struct prr_record_tas
 	struct prr_regs before = t->regs;
 	bool stopped;
 
-	t->redo = false; /* the handler returns to before the call */
+	t->redo = t->backed_up = false; /* the handler returns to before the call */
 
 	prr_record_resume(t, PRR_RESUME_STEP, info->si_signo);
 	do
@@ -356,6 +356,13 @@ enum prr_status prr_record_signal(
 		if (handled)
 			return t->held_count ? deliver_held(s, t, err) : PRR_OK;
 		return deliver(s, t, &info, PRR_SIGNAL_AT_FAULT, err);
+	}
+	if (t->backed_up && same_place(&last, &t->regs)) {
+		/* Replay has reached this entry if the call is known as blocked. */
+		enum prr_signal_place place =
+			t->blocked_recorded ? PRR_SIGNAL_AT_EVENT : PRR_SIGNAL_AT_ENTRY;
+
+		return deliver_backed_up(s, t, &info, place, err);
 	}
 	/* Two signals in a row find it in one place, which need not be the event's:
 	 * regs are those of the first signal's stop then. */

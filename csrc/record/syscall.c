@@ -51,7 +51,7 @@ enum prr_status prr_record_blocked(struct prr_record *s, struct prr_record_task 
 		if (t->view.args && t->view.args[i].direction == PRR_DIR_INOUT_IN_PLACE &&
 			t->args[i])
 			status = prr_event_memory(s, t, t->args[i], t->view.args[i].n, err);
-	if (status == PRR_OK && t->in_vfork)
+	if (status == PRR_OK)
 		status = prr_record_new_task_field(s, t, err);
 	PRR_TRY(status);
 	PRR_TRY(prr_event_commit(s, err));
@@ -208,7 +208,7 @@ static void redo_call(struct prr_record_task *t)
 	t->regs_dirty = true;
 	t->scratch_active = false;
 	t->state = PRR_TASK_READY;
-	t->redo = true;
+	t->redo = t->backed_up = true;
 }
 
 enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t,
@@ -218,6 +218,7 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
+	t->backed_up = false;
 	if (prr_is_vsyscall(t->regs.rip))
 		return prr_record_vsyscall(s, t, err);
 	prr_regs_canonical_syscall(&t->regs);
@@ -265,6 +266,7 @@ static enum prr_status scratch_grown(struct prr_record *s, struct prr_record_tas
 	t->regs.rax = t->entry_regs.orig_rax;
 	t->regs.orig_rax = (uint64_t)-1;
 	t->regs_dirty = true;
+	t->backed_up = true;
 	t->state = PRR_TASK_READY;
 	(void)s;
 	return PRR_OK;
