@@ -328,6 +328,20 @@ static bool same_place(const struct prr_regs *a, const struct prr_regs *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
+/* t was put back to before its syscall instruction (to grow scratch, to enter a
+ * call again). The event's registers are those of the entry that replay reaches. */
+static enum prr_status deliver_backed_up(struct prr_record *s, struct prr_record_task *t,
+	const siginfo_t *info, enum prr_signal_place place, struct prr_error *err)
+{
+	struct prr_regs here = t->regs;
+
+	t->regs = t->entry_regs;
+	PRR_TRY(deliver(s, t, info, place, err));
+	if (effect_of(t, info->si_signo) == PRR_SIGNAL_IGNORED)
+		t->regs = here; /* it goes on from where it is */
+	return PRR_OK;
+}
+
 enum prr_status prr_record_signal(
 	struct prr_record *s, struct prr_record_task *t, int signo, struct prr_error *err)
 {
