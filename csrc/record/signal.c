@@ -333,13 +333,10 @@ static bool same_place(const struct prr_regs *a, const struct prr_regs *b)
 static enum prr_status deliver_backed_up(struct prr_record *s, struct prr_record_task *t,
 	const siginfo_t *info, enum prr_signal_place place, struct prr_error *err)
 {
-	struct prr_regs here = t->regs;
-
-	t->regs = t->entry_regs;
-	PRR_TRY(deliver(s, t, info, place, err));
-	if (effect_of(t, info->si_signo) == PRR_SIGNAL_IGNORED)
-		t->regs = here; /* it goes on from where it is */
-	return PRR_OK;
+	/* An ignored signal leaves it where it is. */
+	if (effect_of(t, info->si_signo) != PRR_SIGNAL_IGNORED)
+		t->regs = t->entry_regs;
+	return deliver(s, t, info, place, err);
 }
 
 enum prr_status prr_record_signal(
