@@ -150,8 +150,11 @@ def _remarks(event: Event) -> Iterator[str]:
                 yield f"[new {what} {field.tid}/{field.serial}]"
             case fields.ExecField():
                 yield f"[exec {_format.quoted(field.path)}]"
+            case fields.FileChangeField(len=0):
+                yield f"[mapped file of {field.size} bytes]"
             case fields.FileChangeField():
-                yield f"[mapped file changed at {field.offset}: {field.len} bytes]"
+                what = "bytes" if field.data else "zeros"
+                yield f"[mapped file changed at {field.offset}: {field.len} {what}]"
             case fields.EchoField():
                 yield f"[{'stdout' if field.stream == 1 else 'stderr'}]"
             case _:

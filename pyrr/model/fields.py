@@ -248,7 +248,10 @@ class ExitField(Packed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChangeField(Packed):
-    """`data` was written at `offset` of a mapped file; `size` is the file's, after it."""
+    """`data` was written at `offset` of a mapped file; `size` is the file's, after it.
+
+    Without data, `len` zeros were.
+    """
 
     tag: ClassVar[FieldTag] = FieldTag.FILE_CHANGE
     LAYOUT: ClassVar[struct.Struct] = struct.Struct("<5Q")
