@@ -213,6 +213,12 @@ struct prr_orphan_status { /* a child reported before its parent's clone event *
 	int status;
 };
 
+struct prr_hashing { /* hashes.c */
+	uint64_t next_ns;  /* CLOCK_MONOTONIC: no sample before */
+	uint64_t spent_ns; /* by all samples so far */
+	uint64_t page_ns;  /* what a page took in the last one */
+};
+
 struct prr_record {
 	const struct prr_record_options *options;
 	struct prr_trace_writer *writer;
@@ -223,7 +229,8 @@ struct prr_record {
 	size_t task_count;
 	struct prr_record_task *current;
 	uint32_t next_serial, next_as_uid;
-	uint64_t start_ns, slice_start_ns, last_event_ns, last_flush_ns, next_hash_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_ns, slice_start_ns, last_event_ns, last_flush_ns; /* CLOCK_MONOTONIC */
+	struct prr_hashing hashing;
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
 	bool trace_ended;   /* the disk was full: the program goes on unrecorded */

@@ -9,11 +9,8 @@
 #include "layout.h"
 #include "mem.h"
 
-enum { LANES = 8,
-	WORDS = PRR_PAGE_SIZE / sizeof(uint64_t),
-	/* Copied at once: small enough to stay in the L2 cache until it is hashed. */
-	PAGES_AT_ONCE = 32,
-	RUNS_AT_ONCE = 64 };
+/* Pages copied at once: they stay in the L2 cache until they are hashed. */
+enum { PAGES_AT_ONCE = 32, RUNS_AT_ONCE = 64 };
 
 #define MULTIPLIER 0x9e3779b97f4a7c15ull
 #define ROTATION 27
@@ -39,23 +36,29 @@ static inline uint64_t mix(uint64_t state, uint64_t word)
 }
 
 /* Each step is one-to-one in the word and in the state, so pages that differ in
- * one word never collide. Eight lanes keep the multiplier busy. */
+ * one word never collide. Eight lanes, in registers, keep the multiplier busy. */
 uint64_t prr_page_hash(const void *page)
 {
 	const uint8_t *bytes = page;
-	uint64_t lanes[LANES], hash = 0;
+	uint64_t a = 1 * MULTIPLIER, b = 2 * MULTIPLIER, c = 3 * MULTIPLIER, d = 4 * MULTIPLIER;
+	uint64_t e = 5 * MULTIPLIER, f = 6 * MULTIPLIER, g = 7 * MULTIPLIER, h = 8 * MULTIPLIER;
+	uint64_t hash = 0;
 
-	for (unsigned i = 0; i < LANES; i++)
-		lanes[i] = (i + 1) * MULTIPLIER;
-	for (unsigned at = 0; at < WORDS; at += LANES) {
-		uint64_t words[LANES];
+	for (const uint8_t *at = bytes; at < bytes + PRR_PAGE_SIZE; at += 64) {
+		uint64_t words[8];
 
-		memcpy(words, bytes + at * sizeof(uint64_t), sizeof(words));
-		for (unsigned i = 0; i < LANES; i++)
-			lanes[i] = mix(lanes[i], words[i]);
+		memcpy(words, at, sizeof(words));
+		a = mix(a, words[0]);
+		b = mix(b, words[1]);
+		c = mix(c, words[2]);
+		d = mix(d, words[3]);
+		e = mix(e, words[4]);
+		f = mix(f, words[5]);
+		g = mix(g, words[6]);
+		h = mix(h, words[7]);
 	}
-	for (unsigned i = 0; i < LANES; i++)
-		hash = mix(hash, lanes[i]);
+	hash = mix(mix(mix(mix(hash, a), b), c), d);
+	hash = mix(mix(mix(mix(hash, e), f), g), h);
 	hash ^= hash >> 32;
 	hash *= MULTIPLIER;
 	return hash ^ hash >> 29;
@@ -97,8 +100,8 @@ static uint64_t grown_start(const struct prr_memory_view *view, const struct prr
 }
 
 /* The first live address of a stack; its end when no task is on it. */
-static uint64_t live_from(const struct prr_memory_view *view, const struct prr_field_mapping *m,
-	uint64_t start)
+static uint64_t live_from(
+	const struct prr_memory_view *view, const struct prr_field_mapping *m, uint64_t start)
 {
 	uint64_t end = m->start + m->len, lowest = end;
 
@@ -142,14 +145,15 @@ static void clear_dead(const struct prr_memory_view *view, const struct prr_fiel
 struct taking {
 	const struct prr_memory_view *view;
 	struct prr_pagemap pagemap;
-	struct prr_page_hashes *hashes;
+	struct prr_page_hashes *hashes; /* NULL: only count */
 	size_t limit; /* pages that may still be hashed */
+	size_t counted;
 	uint64_t zeros;
-	uint8_t pages[PAGES_AT_ONCE * PRR_PAGE_SIZE];
+	uint8_t *pages; /* owned; PAGES_AT_ONCE of them */
 };
 
-static enum prr_status add(struct prr_page_hashes *hashes, uint64_t addr, uint64_t hash,
-	struct prr_error *err)
+static enum prr_status add(
+	struct prr_page_hashes *hashes, uint64_t addr, uint64_t hash, struct prr_error *err)
 {
 	if (hashes->count == hashes->capacity) {
 		size_t capacity = hashes->capacity ? 2 * hashes->capacity : 256;
@@ -171,7 +175,8 @@ static enum prr_status take_run(struct taking *taking, const struct prr_field_ma
 {
 	while (run.start < run.end && taking->limit) {
 		uint64_t left = run.end - run.start;
-		size_t want = left < sizeof(taking->pages) ? left : sizeof(taking->pages);
+		size_t want =
+			left < PAGES_AT_ONCE * PRR_PAGE_SIZE ? left : PAGES_AT_ONCE * PRR_PAGE_SIZE;
 		size_t pages = prr_mem_read_some(taking->view->tid, prr_remote(run.start),
 				       taking->pages, want) /
 			PRR_PAGE_SIZE;
@@ -194,8 +199,7 @@ static enum prr_status take_run(struct taking *taking, const struct prr_field_ma
 }
 
 /* Is the object behind `m` one that an earlier mapping shows as well? */
-static bool is_shown_before(const struct prr_mappings *mappings,
-	const struct prr_field_mapping *m)
+static bool is_shown_before(const struct prr_mappings *mappings, const struct prr_field_mapping *m)
 {
 	if (!prr_mapping_is_shared(m) || m->ino == 0)
 		return false;
@@ -207,8 +211,9 @@ static bool is_shown_before(const struct prr_mappings *mappings,
 	return false;
 }
 
-static enum prr_status take_mapping(struct taking *taking, const struct prr_field_mapping *m,
-	struct prr_error *err)
+/* Calls take_run for the touched and live pages of a mapping, or counts them. */
+static enum prr_status take_mapping(
+	struct taking *taking, const struct prr_field_mapping *m, struct prr_error *err)
 {
 	struct prr_page_run runs[RUNS_AT_ONCE];
 	uint64_t at = grown_start(taking->view, m), end = m->start + m->len;
@@ -219,39 +224,58 @@ static enum prr_status take_mapping(struct taking *taking, const struct prr_fiel
 	while (at < end && taking->limit) {
 		PRR_TRY(prr_pagemap_touched(&taking->pagemap, at, end, prr_mapping_is_shared(m),
 			runs, RUNS_AT_ONCE, &count, &at, err));
-		for (size_t i = 0; i < count; i++)
-			PRR_TRY(take_run(taking, m, runs[i], err));
+		for (size_t i = 0; i < count; i++) {
+			taking->counted += (runs[i].end - runs[i].start) / PRR_PAGE_SIZE;
+			if (taking->hashes)
+				PRR_TRY(take_run(taking, m, runs[i], err));
+		}
 	}
 	return PRR_OK;
+}
+
+static enum prr_status take_all(struct taking *taking, struct prr_error *err)
+{
+	const struct prr_mappings *mappings = taking->view->mappings;
+	enum prr_status status = prr_pagemap_open(&taking->pagemap, taking->view->tid, err);
+
+	for (size_t i = 0; i < mappings->count && status == PRR_OK && taking->limit; i++) {
+		const struct prr_field_mapping *m = &mappings->items[i];
+
+		if ((m->prot & PROT_WRITE) && !is_shown_before(mappings, m))
+			status = take_mapping(taking, m, err);
+	}
+	prr_pagemap_close(&taking->pagemap);
+	return status;
 }
 
 enum prr_status prr_page_hashes_take(const struct prr_memory_view *view, size_t limit,
 	struct prr_page_hashes *ret, struct prr_error *err)
 {
-	struct taking *taking = malloc(sizeof(*taking));
-	enum prr_status status;
+	struct taking taking = { .view = view, .hashes = ret, .limit = limit };
 
-	if (!taking)
-		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory to hash pages");
 	ret->count = 0;
-	taking->view = view;
-	taking->hashes = ret;
-	taking->limit = limit;
-	taking->zeros = prr_page_hash_of_zeros();
-	status = prr_pagemap_open(&taking->pagemap, view->tid, err);
-	for (size_t i = 0; i < view->mappings->count && status == PRR_OK && taking->limit; i++) {
-		const struct prr_field_mapping *m = &view->mappings->items[i];
+	taking.zeros = prr_page_hash_of_zeros();
+	taking.pages = malloc(PAGES_AT_ONCE * PRR_PAGE_SIZE);
+	if (!taking.pages)
+		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory to hash pages");
+	enum prr_status status = take_all(&taking, err);
 
-		if ((m->prot & PROT_WRITE) && !is_shown_before(view->mappings, m))
-			status = take_mapping(taking, m, err);
-	}
-	prr_pagemap_close(&taking->pagemap);
-	free(taking);
+	free(taking.pages);
 	return status;
 }
 
-const struct prr_field_mapping *prr_page_hash_mapping(const struct prr_memory_view *view,
-	uint64_t addr)
+enum prr_status prr_page_hashes_count(
+	const struct prr_memory_view *view, size_t *pages, struct prr_error *err)
+{
+	struct taking taking = { .view = view, .limit = SIZE_MAX };
+	enum prr_status status = take_all(&taking, err);
+
+	*pages = taking.counted;
+	return status;
+}
+
+const struct prr_field_mapping *prr_page_hash_mapping(
+	const struct prr_memory_view *view, uint64_t addr)
 {
 	for (size_t i = 0; i < view->mappings->count; i++) {
 		const struct prr_field_mapping *m = &view->mappings->items[i];

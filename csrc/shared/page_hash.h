@@ -29,11 +29,14 @@ struct prr_memory_view {
 };
 
 /* Hashes the touched pages, at most `limit` of them, in order of address. */
-PRR_MUST_USE enum prr_status prr_page_hashes_take(const struct prr_memory_view *view,
-	size_t limit, struct prr_page_hashes *ret, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_page_hashes_take(const struct prr_memory_view *view, size_t limit,
+	struct prr_page_hashes *ret, struct prr_error *err);
+/* How many pages that would be without a limit; hashing takes by far longer. */
+PRR_MUST_USE enum prr_status prr_page_hashes_count(
+	const struct prr_memory_view *view, size_t *pages, struct prr_error *err);
 /* The mapping that holds addr, counting a stack's growth; NULL: none. Borrowed. */
-const struct prr_field_mapping *prr_page_hash_mapping(const struct prr_memory_view *view,
-	uint64_t addr);
+const struct prr_field_mapping *prr_page_hash_mapping(
+	const struct prr_memory_view *view, uint64_t addr);
 /* Hashes the one page at `addr`, touched or not; false: it cannot be read. */
 bool prr_page_hash_one(const struct prr_memory_view *view, uint64_t addr, uint64_t *hash);
 /* The hash of a page of zeros. */
