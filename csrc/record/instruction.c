@@ -81,6 +81,7 @@ enum prr_status prr_record_instruction(struct prr_record *s, struct prr_record_t
 	PRR_TRY(prr_event_regs_after(s, t, false, err));
 	PRR_TRY(prr_event_commit(s, err));
 	t->regs_dirty = true;
+	t->vague_place = false;
 	t->state = PRR_TASK_READY;
 	PRR_TRY(prr_record_restore_after_trap(s, t, signo, err));
 	prr_record_after_event(s, false);

@@ -204,7 +204,8 @@ static enum prr_status job_control_stop(struct prr_record *s, struct prr_record_
 	int signo = WSTOPSIG(t->status);
 
 	if (signo == SIGTRAP) { /* SIGCONT ended the stop, or a stray interrupt */
-		t->state = PRR_TASK_READY;
+		t->state = PRR_TASK_RUNNING; /* where it is, the slice goes on */
+		prr_record_resume(t, PRR_RESUME_CONT, 0);
 		return PRR_OK;
 	}
 	/* LISTEN keeps it stopped and lets its real parent see the stop. */
@@ -261,9 +262,9 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t,
 
 		if (t->state == PRR_TASK_READY) {
 			/* A failed resume (ESRCH): killed; the wait tells. */
+			t->moved = t->vague_place && !prr_record_signal_is_due(t);
 			prr_record_resume(t, PRR_RESUME_CONT, 0);
 			t->state = PRR_TASK_RUNNING;
-			t->moved = false;
 		}
 		PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
 		if (!stopped) {

@@ -177,7 +177,10 @@ struct prr_record_task {
 	/* Signals. */
 	uint64_t sigmask;
 	bool backed_up;       /* stands before a syscall whose entry it has reached */
-	bool moved;           /* has run instructions since its last event, for sure */
+	bool moved;           /* may have run instructions since its last event */
+	/* The last event left it at an arbitrary instruction (handler, sigreturn), to
+	 * which it may come back without another event. */
+	bool vague_place;
 	bool redo;            /* the call is entered again as if nothing had happened */
 	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0
 	 * unless it was entered again. */
@@ -187,7 +190,8 @@ struct prr_record_task {
 	size_t held_count, held_capacity;
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
-	bool delivery_failed; /* the last handler frame found no stack */
+	int failed_signo;     /* the last handler frame found no stack; 0: it did */
+	enum prr_signal_place failed_place;
 	bool raise_pending;   /* `raised` waits for its carrier */
 	siginfo_t raised;     /* caused by the call itself: SIGSYS of a filter */
 
@@ -483,6 +487,8 @@ enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_tas
 /* signal.c */
 PRR_MUST_USE enum prr_status prr_record_signal(struct prr_record *s,
 	struct prr_record_task *t, int signo, struct prr_error *err);
+/* Is a signal pending that t takes before its next instruction? */
+bool prr_record_signal_is_due(struct prr_record_task *t);
 /* t stands at a seccomp stop and has held signals: delivers them before the
  * syscall. *delivered is false when none could be. */
 PRR_MUST_USE enum prr_status prr_record_deliver_at_entry(struct prr_record *s,

@@ -146,6 +146,26 @@ bool prr_record_woken_for_nothing(struct prr_record_task *t, int64_t result)
 	return true;
 }
 
+bool prr_record_signal_is_due(struct prr_record_task *t)
+{
+	siginfo_t infos[16];
+
+	for (int shared = 0; shared < 2; shared++) {
+		struct __ptrace_peeksiginfo_args args = { .nr = 16,
+			.flags = shared ? PTRACE_PEEKSIGINFO_SHARED : 0 };
+		long count;
+
+		do {
+			count = ptrace(PTRACE_PEEKSIGINFO, t->uid.tid, &args, infos);
+			for (long i = 0; i < count; i++)
+				if (!(t->sigmask & SIG_BIT(infos[i].si_signo)))
+					return true;
+			args.off += 16;
+		} while (count == 16);
+	}
+	return false;
+}
+
 /* ------------------------------------------------------------- held signals */
 
 enum prr_status prr_record_hold(
@@ -270,6 +290,7 @@ static enum prr_status enter_handler(struct prr_record *s, struct prr_record_tas
 	bool stopped;
 
 	t->redo = t->backed_up = false; /* the handler returns to before the call */
+	t->failed_signo = 0;
 
 	prr_record_resume(t, PRR_RESUME_STEP, info->si_signo);
 	do
@@ -277,7 +298,9 @@ static enum prr_status enter_handler(struct prr_record *s, struct prr_record_tas
 	while (!stopped);
 	if (!is_step_stop(t->status)) {
 		/* No room for the frame: SIGSEGV follows; or killed meanwhile. */
-		t->delivery_failed = true;
+		t->failed_signo = info->si_signo;
+		t->failed_place = place;
+		after_delivery(t, info->si_signo);
 		t->state = PRR_TASK_RUNNING;
 		return PRR_OK; /* t->has_status is set: treated next */
 	}
@@ -286,6 +309,7 @@ static enum prr_status enter_handler(struct prr_record *s, struct prr_record_tas
 		return PRR_OK;
 	after_delivery(t, info->si_signo);
 	t->state = PRR_TASK_READY;
+	t->vague_place = true;
 	return append_signal(s, t, &before, info, place, PRR_SIGNAL_HANDLER, err);
 }
 
@@ -323,20 +347,35 @@ static bool is_carrier(const siginfo_t *info);
 
 /* -------------------------------------------------------------- stops arrive */
 
+/* force_sig: neither a mask nor SIG_IGN keeps a signal away that the task itself
+ * has caused; the kernel has changed both before it asks the tracer. */
+static void was_forced(struct prr_record_task *t, int signo)
+{
+	struct prr_kernel_sigaction *action = &t->sighand->actions[signo];
+
+	if (!(t->sigmask & SIG_BIT(signo)) && action->handler != HANDLER_IGNORE)
+		return;
+	action->handler = HANDLER_DEFAULT;
+	t->sigmask &= ~SIG_BIT(signo);
+}
+
+/* The frame of t->failed_signo did not fit on the stack: the kernel sends SIGSEGV
+ * in its place, whose handler may have a stack of its own. */
+static enum prr_status deliver_failed(struct prr_record *s, struct prr_record_task *t,
+	const siginfo_t *info, struct prr_error *err)
+{
+	if (t->failed_signo == SIGSEGV)
+		t->sighand->actions[SIGSEGV].handler = HANDLER_DEFAULT;
+	t->failed_signo = 0;
+	was_forced(t, SIGSEGV);
+	if (t->failed_place == PRR_SIGNAL_AT_ENTRY)
+		t->regs = t->entry_regs;
+	return deliver(s, t, info, t->failed_place, err);
+}
+
 static bool same_place(const struct prr_regs *a, const struct prr_regs *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
-}
-
-/* t was put back to before its syscall instruction (to grow scratch, to enter a
- * call again). The event's registers are those of the entry that replay reaches. */
-static enum prr_status deliver_backed_up(struct prr_record *s, struct prr_record_task *t,
-	const siginfo_t *info, enum prr_signal_place place, struct prr_error *err)
-{
-	/* An ignored signal leaves it where it is. */
-	if (effect_of(t, info->si_signo) != PRR_SIGNAL_IGNORED)
-		t->regs = t->entry_regs;
-	return deliver(s, t, info, place, err);
 }
 
 enum prr_status prr_record_signal(
@@ -357,25 +396,18 @@ enum prr_status prr_record_signal(
 		prr_record_resume(t, PRR_RESUME_CONT, 0);
 		return PRR_OK;
 	}
-	if (t->delivery_failed) { /* frame did not fit: force_sig(SIGSEGV) */
-		t->delivery_failed = false;
-		t->sighand->actions[SIGSEGV].handler = HANDLER_DEFAULT;
-		return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
-	}
+	if (t->failed_signo)
+		return deliver_failed(s, t, &info, err);
 	if (is_fault(signo, &info)) {
 		PRR_TRY(prr_record_instruction(s, t, signo, &info, &handled, err));
 		if (handled)
 			return t->held_count ? deliver_held(s, t, err) : PRR_OK;
+		was_forced(t, signo);
 		return deliver(s, t, &info, PRR_SIGNAL_AT_FAULT, err);
 	}
-	if (t->backed_up && same_place(&last, &t->regs)) {
-		/* Replay has reached this entry if the call is known as blocked. */
-		enum prr_signal_place place =
-			t->blocked_recorded ? PRR_SIGNAL_AT_EVENT : PRR_SIGNAL_AT_ENTRY;
-
-		return deliver_backed_up(s, t, &info, place, err);
-	}
-	/* Two signals in a row find it in one place, which need not be the event's:
+	/* The same registers say little where a loop may come back to them (that is
+	 * what vague_place and moved are for); after a syscall instruction they do.
+	 * Two signals in a row find it in one place, which need not be the event's:
 	 * regs are those of the first signal's stop then. */
 	if (!t->moved && same_place(&last, &t->regs))
 		return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
@@ -405,9 +437,24 @@ static enum prr_status deliver_held(
 /* --------------------------------------------------- before the next syscall */
 
 /* A signal of our own, sent to make a task stop where another is to be delivered. */
+#define CARRIER_VALUE ((void *)0x70797272) /* "pyrr" */
+
 static bool is_carrier(const siginfo_t *info)
 {
-	return info->si_code == SI_TKILL && info->si_pid == getpid();
+	return info->si_code == SI_QUEUE && info->si_value.sival_ptr == CARRIER_VALUE &&
+		info->si_errno == getpid();
+}
+
+static void send_carrier(const struct prr_record_task *t, int signo)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = signo;
+	info.si_code = SI_QUEUE;
+	info.si_errno = getpid(); /* nobody else sets this one */
+	info.si_value.sival_ptr = CARRIER_VALUE;
+	syscall(SYS_rt_tgsigqueueinfo, t->group->tgid, t->uid.tid, signo, &info);
 }
 
 /* Brings t, at a seccomp stop, to a signal-delivery-stop with t->regs, the call
@@ -422,7 +469,7 @@ static enum prr_status carry(struct prr_record *s, struct prr_record_task *t, in
 	*there = false;
 	t->regs_dirty = true;
 	t->state = PRR_TASK_RUNNING;
-	syscall(SYS_tgkill, t->group->tgid, t->uid.tid, signo);
+	send_carrier(t, signo);
 	for (;;) {
 		prr_record_resume(t, PRR_RESUME_CONT, 0);
 		do
@@ -507,24 +554,22 @@ enum prr_status prr_record_deliver_at_entry(
 
 /* --------------------------------------------- signals in place of a syscall */
 
-/* force_sig: neither a mask nor SIG_IGN keeps a signal away that the task itself
- * has caused. */
+/* As the kernel does before it sends a signal that the task has caused. */
 static enum prr_status force(struct prr_record_task *t, int signo, struct prr_error *err)
 {
 	struct prr_kernel_sigaction *action = &t->sighand->actions[signo];
 	uint64_t args[6] = { (uint64_t)signo, PRR_DATA_ADDR, 0, 8 };
+	uint64_t old_handler = action->handler, old_mask = t->sigmask;
 	int64_t result;
 
-	if (!(t->sigmask & SIG_BIT(signo)) && action->handler != HANDLER_IGNORE)
-		return PRR_OK;
-	if (action->handler != HANDLER_DEFAULT) {
-		action->handler = HANDLER_DEFAULT;
+	was_forced(t, signo);
+	if (action->handler != old_handler) {
 		if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), action, sizeof(*action)))
 			return PRR_OK;
 		PRR_TRY(prr_inject_one(t->uid.tid, SYS_rt_sigaction, args, &result, err));
 	}
-	t->sigmask &= ~SIG_BIT(signo);
-	prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
+	if (t->sigmask != old_mask)
+		prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
 	return PRR_OK;
 }
 
@@ -604,6 +649,7 @@ enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_recor
 {
 	(void)handled;
 	prr_ptrace_get_sigmask(t->uid.tid, &t->sigmask);
+	t->vague_place = true;
 	return prr_event_regs_after(s, t, true, err);
 }
 

@@ -222,6 +222,7 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 	if (prr_is_vsyscall(t->regs.rip))
 		return prr_record_vsyscall(s, t, err);
 	prr_regs_canonical_syscall(&t->regs);
+	t->vague_place = false;
 	if (t->redo)
 		return enter_again(s, t, err);
 	t->call_start_ns = 0;

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "layout.h"
@@ -42,8 +44,8 @@ static enum prr_status to_syscall_stop(struct prr_inject *inject, struct prr_err
 			return PRR_OK;
 		if (prr_status_event(status) == PTRACE_EVENT_EXIT)
 			return gone(inject->tid, err);
-		if (prr_status_event(status) == 0 && inject->on_signal)
-			inject->on_signal(inject->context, WSTOPSIG(status));
+		if (prr_status_event(status) == 0 && WSTOPSIG(status) == SIGSTOP)
+			inject->stopped = true;
 	}
 }
 
@@ -52,9 +54,10 @@ enum prr_status prr_inject_begin(struct prr_inject *inject, pid_t tid,
 {
 	inject->tid = tid;
 	inject->syscall_addr = syscall_addr;
-	inject->on_signal = NULL;
-	inject->context = NULL;
-	if (!prr_ptrace_get_regs(tid, &inject->saved))
+	inject->stopped = false;
+	if (!prr_ptrace_get_regs(tid, &inject->saved) ||
+		!prr_ptrace_get_sigmask(tid, &inject->mask) ||
+		!prr_ptrace_set_sigmask(tid, ~0ull))
 		return gone(tid, err);
 	return PRR_OK;
 }
@@ -87,8 +90,11 @@ enum prr_status prr_inject_syscall(struct prr_inject *inject, uint64_t nr,
 
 enum prr_status prr_inject_end(struct prr_inject *inject, struct prr_error *err)
 {
-	if (!prr_ptrace_set_regs(inject->tid, &inject->saved))
+	if (!prr_ptrace_set_regs(inject->tid, &inject->saved) ||
+		!prr_ptrace_set_sigmask(inject->tid, inject->mask))
 		return gone(inject->tid, err);
+	if (inject->stopped)
+		syscall(SYS_tkill, inject->tid, SIGSTOP);
 	return PRR_OK;
 }
 

@@ -9,14 +9,14 @@
 
 #include "pyrr_core.h"
 
-/* A signal-delivery-stop that came up while injecting is kept here by the
- * caller's callback and treated later, as if it had come just after. */
+/* Signals that come while injecting stay pending: all are blocked. SIGSTOP cannot
+ * be; it is sent again afterwards. */
 struct prr_inject {
 	pid_t tid;
 	uint64_t syscall_addr;    /* of a `syscall` instruction */
 	struct prr_regs saved;
-	void (*on_signal)(void *context, int signo); /* may be NULL: swallowed */
-	void *context;
+	uint64_t mask;
+	bool stopped; /* SIGSTOP came */
 };
 
 /* Requires a ptrace stop whose current syscall (if any) has been finished or

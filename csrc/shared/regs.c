@@ -39,7 +39,7 @@ void prr_regs_restart(struct prr_regs *regs, int64_t result, uint64_t nr)
 
 void prr_regs_canonical_syscall(struct prr_regs *regs)
 {
-	regs->rflags &= ~(PRR_FLAG_TF | PRR_FLAG_RF);
+	regs->rflags &= ~PRR_FLAG_RF;
 	regs->rcx = regs->rip;
 	regs->r11 = regs->rflags;
 }

@@ -26,7 +26,8 @@ bool prr_is_restart(int64_t result);
 void prr_regs_restart(struct prr_regs *regs, int64_t result, uint64_t nr);
 
 /* What the syscall instruction itself leaves behind, canonical in recording and
- * replay: rcx = rip, r11 = flags without TF and RF (PITFALLS A4). */
+ * replay: rcx = rip, r11 = flags without RF (PITFALLS A4). The kernel hides a tracer's TF
+ * from it: one that is there is the program's own. */
 void prr_regs_canonical_syscall(struct prr_regs *regs);
 
 /* Names the first differing register of two states at a syscall entry or trap;
