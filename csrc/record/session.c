@@ -262,7 +262,8 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t,
 
 		if (t->state == PRR_TASK_READY) {
 			/* A failed resume (ESRCH): killed; the wait tells. */
-			t->moved = t->vague_place && !prr_record_signal_is_due(t);
+			t->moved = t->backed_up ||
+				(t->vague_place && !prr_record_signal_is_due(t));
 			prr_record_resume(t, PRR_RESUME_CONT, 0);
 			t->state = PRR_TASK_RUNNING;
 		}

@@ -181,6 +181,7 @@ struct prr_record_task {
 	/* The last event left it at an arbitrary instruction (handler, sigreturn), to
 	 * which it may come back without another event. */
 	bool vague_place;
+	bool backed_up;       /* to before the instruction of the call to come */
 	bool redo;            /* the call is entered again as if nothing had happened */
 	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0
 	 * unless it was entered again. */
@@ -487,6 +488,12 @@ enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_tas
 /* signal.c */
 PRR_MUST_USE enum prr_status prr_record_signal(struct prr_record *s,
 	struct prr_record_task *t, int signo, struct prr_error *err);
+/* Is there a held signal with an effect? */
+bool prr_record_has_held(struct prr_record_task *t);
+/* The call at whose entry t stands is answered, t->regs are what it goes on with:
+ * a held signal comes right after it. */
+PRR_MUST_USE enum prr_status prr_record_deliver_after_answer(struct prr_record *s,
+	struct prr_record_task *t, struct prr_error *err);
 /* Is a signal pending that t takes before its next instruction? */
 bool prr_record_signal_is_due(struct prr_record_task *t);
 /* t stands at a seccomp stop and has held signals: delivers them before the

@@ -491,22 +491,16 @@ static enum prr_status carry(struct prr_record *s, struct prr_record_task *t, in
 	}
 }
 
-/* Held signals that are blocked go back to the kernel; ignored ones end here. */
-static enum prr_status sort_held(struct prr_record_task *t, bool *any, struct prr_error *err)
+/* Ignored ones end here. */
+bool prr_record_has_held(struct prr_record_task *t)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < t->held_count; i++) {
-		int signo = t->held[i].info.si_signo;
-
-		if (effect_of(t, signo) == PRR_SIGNAL_IGNORED)
-			continue;
-		t->held[kept++] = t->held[i];
-	}
+	for (size_t i = 0; i < t->held_count; i++)
+		if (effect_of(t, t->held[i].info.si_signo) != PRR_SIGNAL_IGNORED)
+			t->held[kept++] = t->held[i];
 	t->held_count = kept;
-	*any = kept > 0;
-	(void)err;
-	return PRR_OK;
+	return kept > 0;
 }
 
 /* After a handler was entered: what is blocked now goes back to the kernel. */
@@ -532,7 +526,7 @@ enum prr_status prr_record_deliver_at_entry(
 	siginfo_t info;
 	bool there;
 
-	PRR_TRY(sort_held(t, delivered, err));
+	*delivered = prr_record_has_held(t);
 	if (!*delivered)
 		return PRR_OK;
 	t->regs = t->entry_regs; /* before the instruction, to which the handler returns */
@@ -547,6 +541,23 @@ enum prr_status prr_record_deliver_at_entry(
 	/* The event's registers are those of the entry stop that replay reaches. */
 	t->regs = t->entry_regs;
 	PRR_TRY(deliver(s, t, &info, PRR_SIGNAL_AT_ENTRY, err));
+	if (t->state == PRR_TASK_READY && !t->has_status)
+		return requeue_blocked(t, err);
+	return PRR_OK;
+}
+
+enum prr_status prr_record_deliver_after_answer(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	siginfo_t info;
+	bool there;
+
+	PRR_TRY(carry(s, t, t->held[0].info.si_signo, &there, err));
+	if (!there)
+		return PRR_OK;
+	info = take_held(t);
+	prr_ptrace_set_siginfo(t->uid.tid, &info);
+	PRR_TRY(deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err));
 	if (t->state == PRR_TASK_READY && !t->has_status)
 		return requeue_blocked(t, err);
 	return PRR_OK;

@@ -196,6 +196,23 @@ static enum prr_status enter_again(struct prr_record *s, struct prr_record_task 
 	return run_call(s, t, err);
 }
 
+/* A signal came while the call was between two of its entries, so while it slept
+ * as far as the program can know. */
+static enum prr_status interrupted(struct prr_record *s, struct prr_record_task *t,
+	struct prr_error *err)
+{
+	prr_event_begin(s, t,
+		t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
+		PRR_ORIGIN_POLICY, &t->entry_regs);
+	PRR_TRY(prr_event_syscall_field(s, t, -EINTR, 0, err));
+	PRR_TRY(prr_event_commit(s, err));
+	prr_outputs_entry_deinit(&t->outputs);
+	memset(&t->outputs, 0, sizeof(t->outputs));
+	t->redo = t->blocked_recorded = false;
+	prr_record_skip(s, t, -EINTR);
+	return prr_record_deliver_after_answer(s, t, err);
+}
+
 /* Puts t back to before its syscall instruction, no event in between. */
 static void redo_call(struct prr_record_task *t)
 {
@@ -222,9 +239,9 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 	if (prr_is_vsyscall(t->regs.rip))
 		return prr_record_vsyscall(s, t, err);
 	prr_regs_canonical_syscall(&t->regs);
-	t->vague_place = false;
+	t->vague_place = t->backed_up = false;
 	if (t->redo)
-		return enter_again(s, t, err);
+		return prr_record_has_held(t) ? interrupted(s, t, err) : enter_again(s, t, err);
 	t->call_start_ns = 0;
 	t->entry_regs = t->regs;
 	t->nr = (int64_t)t->regs.orig_rax;
