@@ -176,7 +176,6 @@ struct prr_record_task {
 
 	/* Signals. */
 	uint64_t sigmask;
-	bool backed_up;       /* stands before a syscall whose entry it has reached */
 	bool moved;           /* may have run instructions since its last event */
 	/* The last event left it at an arbitrary instruction (handler, sigreturn), to
 	 * which it may come back without another event. */

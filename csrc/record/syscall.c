@@ -235,7 +235,6 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
-	t->backed_up = false;
 	if (prr_is_vsyscall(t->regs.rip))
 		return prr_record_vsyscall(s, t, err);
 	prr_regs_canonical_syscall(&t->regs);
