@@ -42,8 +42,8 @@ static size_t original_bytes(struct prr_record_task *t, uint8_t bytes[15])
 	return len;
 }
 
-enum prr_status prr_record_instruction(struct prr_record *s, struct prr_record_task *t,
-	int signo, const siginfo_t *info, bool *handled, struct prr_error *err)
+enum prr_status prr_record_instruction(struct prr_record *s, struct prr_record_task *t, int signo,
+	const siginfo_t *info, bool *handled, struct prr_error *err)
 {
 	uint8_t bytes[15];
 	struct prr_field_instruction field = { 0 };
@@ -69,8 +69,8 @@ enum prr_status prr_record_instruction(struct prr_record *s, struct prr_record_t
 		t->regs.rip += field.length;
 		break;
 	default:
-		PRR_TRY(prr_insn_emulate(field.instruction, bytes, len,
-			(uint32_t)s->options->cpu, &t->regs, err));
+		PRR_TRY(prr_insn_emulate(
+			field.instruction, bytes, len, (uint32_t)s->options->cpu, &t->regs, err));
 		break;
 	}
 	*handled = true;

@@ -38,8 +38,8 @@ struct prr_record_task *prr_record_find_serial(struct prr_record *s, uint32_t se
 	return NULL;
 }
 
-enum prr_status prr_record_new_task(struct prr_record *s, pid_t tid,
-	struct prr_record_task **ret, struct prr_error *err)
+enum prr_status prr_record_new_task(
+	struct prr_record *s, pid_t tid, struct prr_record_task **ret, struct prr_error *err)
 {
 	struct prr_record_task *t = calloc(1, sizeof(*t));
 	struct prr_record_task **end = &s->tasks;
@@ -108,8 +108,7 @@ void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t)
 	free(t);
 }
 
-enum prr_status prr_record_want_warning(struct prr_record *s, char *text,
-	struct prr_error *err)
+enum prr_status prr_record_want_warning(struct prr_record *s, char *text, struct prr_error *err)
 {
 	if (!text)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory for a warning");
@@ -216,8 +215,8 @@ static enum prr_status job_control_stop(struct prr_record *s, struct prr_record_
 	return PRR_OK;
 }
 
-static enum prr_status treat_event(struct prr_record *s, struct prr_record_task *t, int event,
-	struct prr_error *err)
+static enum prr_status treat_event(
+	struct prr_record *s, struct prr_record_task *t, int event, struct prr_error *err)
 {
 	switch (event) {
 	case PTRACE_EVENT_SECCOMP:
@@ -238,8 +237,7 @@ static enum prr_status treat_event(struct prr_record *s, struct prr_record_task 
 	}
 }
 
-static enum prr_status treat(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status treat(struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	int status = t->status;
 
@@ -254,16 +252,14 @@ static enum prr_status treat(struct prr_record *s, struct prr_record_task *t,
 }
 
 /* One step of the current task: resume it if need be, wait, treat its stop. */
-static enum prr_status turn(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status turn(struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	if (!t->has_status) {
 		bool stopped;
 
 		if (t->state == PRR_TASK_READY) {
 			/* A failed resume (ESRCH): killed; the wait tells. */
-			t->moved = t->backed_up ||
-				(t->vague_place && !prr_record_signal_is_due(t));
+			t->moved = t->backed_up || (t->vague_place && !prr_record_signal_is_due(t));
 			prr_record_resume(t, PRR_RESUME_CONT, 0);
 			t->state = PRR_TASK_RUNNING;
 		}
@@ -303,8 +299,8 @@ static enum prr_status loop(struct prr_record *s, struct prr_error *err)
 	return PRR_OK;
 }
 
-enum prr_status prr_record_run(struct prr_record *s, struct prr_record_stop *stop,
-	struct prr_error *err)
+enum prr_status prr_record_run(
+	struct prr_record *s, struct prr_record_stop *stop, struct prr_error *err)
 {
 	memset(&s->stop, 0, sizeof(s->stop));
 	s->stop_wanted = false;

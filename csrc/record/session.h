@@ -263,28 +263,28 @@ struct prr_record {
 /* session.c */
 struct prr_record_task *prr_record_find(struct prr_record *s, pid_t tid);
 struct prr_record_task *prr_record_find_serial(struct prr_record *s, uint32_t serial);
-PRR_MUST_USE enum prr_status prr_record_new_task(struct prr_record *s, pid_t tid,
-	struct prr_record_task **ret, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_new_task(
+	struct prr_record *s, pid_t tid, struct prr_record_task **ret, struct prr_error *err);
 void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t);
 uint64_t prr_record_now(void);
-PRR_MUST_USE enum prr_status prr_record_want_warning(struct prr_record *s, char *text,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_want_warning(
+	struct prr_record *s, char *text, struct prr_error *err);
 void prr_address_space_unuse(struct prr_address_space *as);
 void prr_sighand_unuse(struct prr_sighand *sighand);
 
 /* wait.c: resuming and collecting stops */
-PRR_MUST_USE enum prr_status prr_record_collect(struct prr_record *s, bool block,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_collect(
+	struct prr_record *s, bool block, struct prr_error *err);
 /* Waits for this task's next stop. *stopped is false when a signal to the
  * supervisor interrupted the wait. */
-PRR_MUST_USE enum prr_status prr_record_wait_task(struct prr_record *s,
-	struct prr_record_task *t, bool *stopped, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_wait_task(
+	struct prr_record *s, struct prr_record_task *t, bool *stopped, struct prr_error *err);
 bool prr_record_take_orphan(struct prr_record *s, pid_t tid, int *status);
 bool prr_record_resume(struct prr_record_task *t, enum prr_resume how, int signo);
 /* Is a task that was resumed into a syscall asleep? Fills t->status when it
  * stopped instead. */
-PRR_MUST_USE enum prr_status prr_record_is_asleep(struct prr_record *s,
-	struct prr_record_task *t, bool *asleep, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_is_asleep(
+	struct prr_record *s, struct prr_record_task *t, bool *asleep, struct prr_error *err);
 /* Has an exec by a sibling taken the dead leader t's tid? */
 bool prr_record_exec_took(struct prr_record *s, struct prr_record_task *t);
 char prr_proc_state(struct prr_record_task *t);
@@ -294,24 +294,24 @@ PRR_MUST_USE enum prr_status prr_record_pick(struct prr_record *s, struct prr_er
 void prr_record_after_event(struct prr_record *s, bool yield);
 
 /* event.c: writing events */
-void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
-	enum prr_event_kind kind, enum prr_origin origin, const struct prr_regs *regs);
-PRR_MUST_USE enum prr_status prr_event_memory(struct prr_record *s,
-	struct prr_record_task *t, uint64_t addr, uint64_t len, struct prr_error *err);
+void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
+	enum prr_origin origin, const struct prr_regs *regs);
+PRR_MUST_USE enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t,
+	uint64_t addr, uint64_t len, struct prr_error *err);
 /* Memory output whose bytes the caller has. */
-PRR_MUST_USE enum prr_status prr_event_bytes(struct prr_record *s, uint32_t as_uid,
-	uint64_t addr, const void *data, size_t len, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_event_field(struct prr_record *s, uint16_t tag,
+PRR_MUST_USE enum prr_status prr_event_bytes(struct prr_record *s, uint32_t as_uid, uint64_t addr,
 	const void *data, size_t len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_field(
+	struct prr_record *s, uint16_t tag, const void *data, size_t len, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_event_syscall_field(struct prr_record *s,
 	struct prr_record_task *t, int64_t result, uint32_t flags, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_event_mapping(struct prr_record *s,
 	const struct prr_field_mapping *mapping, const char *path, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_event_regs_after(struct prr_record *s,
-	struct prr_record_task *t, bool xstate, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_regs_after(
+	struct prr_record *s, struct prr_record_task *t, bool xstate, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_event_commit(struct prr_record *s, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_event_note(struct prr_record *s,
-	struct prr_record_task *t, const char *text, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_event_note(
+	struct prr_record *s, struct prr_record_task *t, const char *text, struct prr_error *err);
 
 /* hashes.c */
 enum prr_hash_occasion {
@@ -319,23 +319,23 @@ enum prr_hash_occasion {
 	PRR_HASH_LAST_CHANCE /* the process ends: a small sample even if none is due */
 };
 /* Appends the hashes of t's memory to the begun event, where it is time. */
-PRR_MUST_USE enum prr_status prr_record_hashes(struct prr_record *s,
-	struct prr_record_task *t, enum prr_hash_occasion occasion, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_hashes(struct prr_record *s, struct prr_record_task *t,
+	enum prr_hash_occasion occasion, struct prr_error *err);
 
 /* syscall.c */
-PRR_MUST_USE enum prr_status prr_record_entry(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_exit(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_entry(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_exit(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Answers the syscall at whose seccomp stop t stands with `result`, not running
  * it; appends the event. */
-PRR_MUST_USE enum prr_status prr_record_answer(struct prr_record *s,
-	struct prr_record_task *t, int64_t result, const void *output, uint64_t output_addr,
-	size_t output_len, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_answer(struct prr_record *s, struct prr_record_task *t,
+	int64_t result, const void *output, uint64_t output_addr, size_t output_len,
+	struct prr_error *err);
 /* The call at t's entry stop is not run: rax gets `result`. */
 void prr_record_skip(struct prr_record *s, struct prr_record_task *t, int64_t result);
-PRR_MUST_USE enum prr_status prr_record_blocked(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_blocked(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* What a handler says about the call it saw. */
 enum prr_handled {
@@ -344,8 +344,8 @@ enum prr_handled {
 	PRR_HANDLED_STOP    /* a Stop is wanted; come back to the same place */
 };
 /* Entry and exit handlers by record_handler (dispatch tables in handlers.c). */
-typedef enum prr_status (*prr_record_handler_fn)(struct prr_record *s,
-	struct prr_record_task *t, enum prr_handled *handled, struct prr_error *err);
+typedef enum prr_status (*prr_record_handler_fn)(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
 struct prr_record_handlers {
 	prr_record_handler_fn entry; /* before the call runs */
 	/* At the exit stop before the event begins: asks for what it needs. Must be
@@ -400,8 +400,8 @@ enum prr_status prr_record_truncate_entry(struct prr_record *s, struct prr_recor
 enum prr_status prr_record_truncate_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 /* Where the descriptor stands, and its open(2) flags. */
-bool prr_record_fdinfo(const struct prr_record_task *t, int fd, uint64_t *position,
-	unsigned int *flags);
+bool prr_record_fdinfo(
+	const struct prr_record_task *t, int fd, uint64_t *position, unsigned int *flags);
 
 /* transfer.c: splice and its kin */
 enum prr_status prr_record_transfer_entry(struct prr_record *s, struct prr_record_task *t,
@@ -426,26 +426,25 @@ PRR_MUST_USE enum prr_status prr_record_need_file(struct prr_record *s, const ch
 	const char *name, struct prr_field_mapping *mapping, struct prr_stored_file **file,
 	enum prr_handled *handled, struct prr_error *err);
 /* Patches the sites of `file` inside the mapping; appends PATCH fields. */
-PRR_MUST_USE enum prr_status prr_record_patch(struct prr_record *s,
-	struct prr_record_task *t, const struct prr_field_mapping *mapping,
-	const struct prr_stored_file *file, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_patch(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_field_mapping *mapping, const struct prr_stored_file *file,
+	struct prr_error *err);
 /* Appends STORED_FILE to the event at hand unless the trace has it already. */
 PRR_MUST_USE enum prr_status prr_record_announce_file(
 	struct prr_record *s, uint32_t store_id, struct prr_error *err);
-const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches,
-	uint64_t addr);
-PRR_MUST_USE enum prr_status prr_patches_copy(struct prr_patch_list *to,
-	const struct prr_patch_list *from, struct prr_error *err);
+const struct prr_field_patch *prr_patch_find(const struct prr_patch_list *patches, uint64_t addr);
+PRR_MUST_USE enum prr_status prr_patches_copy(
+	struct prr_patch_list *to, const struct prr_patch_list *from, struct prr_error *err);
 void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t len);
 
 /* Does the descriptor lead to the recording's stdout (1) or stderr (2)? 0: neither. */
 uint32_t prr_record_stream(const struct prr_record_task *t, int32_t fd);
 /* echo.c: descriptors that lead to the recording's stdout or stderr; fields of
  * the event that is being built */
-PRR_MUST_USE enum prr_status prr_record_echo_inherited(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_echo_fds(struct prr_record *s,
-	struct prr_record_task *t, int64_t result, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_echo_inherited(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_echo_fds(
+	struct prr_record *s, struct prr_record_task *t, int64_t result, struct prr_error *err);
 
 /* process.c */
 enum prr_status prr_record_clone_entry(struct prr_record *s, struct prr_record_task *t,
@@ -454,51 +453,51 @@ enum prr_status prr_record_clone_exit(struct prr_record *s, struct prr_record_ta
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_exit_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_clone_event(struct prr_record *s,
-	struct prr_record_task *t, int event, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_clone_event(
+	struct prr_record *s, struct prr_record_task *t, int event, struct prr_error *err);
 
 /* Appends the NEW_TASK field of the task that t just created. */
-PRR_MUST_USE enum prr_status prr_record_new_task_field(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_new_task_field(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* death.c */
-PRR_MUST_USE enum prr_status prr_death_foresee(struct prr_record_task *t,
-	struct prr_death *death, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_death_foresee(
+	struct prr_record_task *t, struct prr_death *death, struct prr_error *err);
 /* Appends those words as outputs, as they are now where another task still sees
  * the AddressSpace. */
-PRR_MUST_USE enum prr_status prr_death_append(struct prr_record *s,
-	struct prr_record_task *t, const struct prr_death *death, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_death_append(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_death *death, struct prr_error *err);
 void prr_death_deinit(struct prr_death *death);
-PRR_MUST_USE enum prr_status prr_record_exit_event(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_died(struct prr_record *s,
-	struct prr_record_task *t, int status, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_exit_event(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_died(
+	struct prr_record *s, struct prr_record_task *t, int status, struct prr_error *err);
 
 /* exec.c */
 enum prr_status prr_record_exec_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_exec_event(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_exec_event(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 enum prr_status prr_record_exec_prepare(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_exec_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 
 /* signal.c */
-PRR_MUST_USE enum prr_status prr_record_signal(struct prr_record *s,
-	struct prr_record_task *t, int signo, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_signal(
+	struct prr_record *s, struct prr_record_task *t, int signo, struct prr_error *err);
 /* Is there a held signal with an effect? */
 bool prr_record_has_held(struct prr_record_task *t);
 /* The call at whose entry t stands is answered, t->regs are what it goes on with:
  * a held signal comes right after it. */
-PRR_MUST_USE enum prr_status prr_record_deliver_after_answer(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_deliver_after_answer(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Is a signal pending that t takes before its next instruction? */
 bool prr_record_signal_is_due(struct prr_record_task *t);
 /* t stands at a seccomp stop and has held signals: delivers them before the
  * syscall. *delivered is false when none could be. */
-PRR_MUST_USE enum prr_status prr_record_deliver_at_entry(struct prr_record *s,
-	struct prr_record_task *t, bool *delivered, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_deliver_at_entry(
+	struct prr_record *s, struct prr_record_task *t, bool *delivered, struct prr_error *err);
 /* Around a call that a signal makes fail with EINTR even when the signal is
  * ignored: the kernel wakes a traced task for ignored signals, which a bare run
  * would not notice. They are blocked meanwhile. */
@@ -507,39 +506,38 @@ void prr_record_unshield(struct prr_record_task *t);
 /* The call in progress answered EINTR though no signal with an effect is there
  * (SIGCONT wakes a seized task whatever its mask): it has to be entered again. */
 bool prr_record_woken_for_nothing(struct prr_record_task *t, int64_t result);
-PRR_MUST_USE enum prr_status prr_record_hold(struct prr_record_task *t,
-	const siginfo_t *info, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_hold(
+	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err);
 enum prr_status prr_record_sigaction_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_sigmask_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
-enum prr_status prr_record_sigaltstack_exit(struct prr_record *s,
-	struct prr_record_task *t, enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_sigaltstack_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_restore_after_trap(struct prr_record *s,
-	struct prr_record_task *t, int signo, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_restore_after_trap(
+	struct prr_record *s, struct prr_record_task *t, int signo, struct prr_error *err);
 
 /* Ends the call at whose entry t stands by a signal, as if it had caused it. */
-PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s,
-	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s, struct prr_record_task *t,
+	const siginfo_t *info, struct prr_error *err);
 
 /* seccomp.c: the program's own filters */
 /* What they say of the call at whose entry t stands. *done: it is answered. */
-PRR_MUST_USE enum prr_status prr_record_seccomp(struct prr_record *s,
-	struct prr_record_task *t, bool *done, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_seccomp(
+	struct prr_record *s, struct prr_record_task *t, bool *done, struct prr_error *err);
 /* seccomp(2), and prctl(2)'s two commands. */
-PRR_MUST_USE enum prr_status prr_record_seccomp_call(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_seccomp_call(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* instruction.c: rdtsc, cpuid, ... trapped as signals */
-PRR_MUST_USE enum prr_status prr_record_instruction(struct prr_record *s,
-	struct prr_record_task *t, int signo, const siginfo_t *info, bool *handled,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_instruction(struct prr_record *s, struct prr_record_task *t,
+	int signo, const siginfo_t *info, bool *handled, struct prr_error *err);
 
 /* vsyscall.c: t stands at the seccomp stop of a call into the vsyscall page */
-PRR_MUST_USE enum prr_status prr_record_vsyscall(struct prr_record *s,
-	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_vsyscall(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* emulate.c: answered, never run */
 enum prr_status prr_record_emulate_entry(struct prr_record *s, struct prr_record_task *t,

@@ -21,14 +21,12 @@ void prr_record_skip(struct prr_record *s, struct prr_record_task *t, int64_t re
 	prr_record_after_event(s, false);
 }
 
-enum prr_status prr_record_answer(struct prr_record *s, struct prr_record_task *t,
-	int64_t result, const void *output, uint64_t output_addr, size_t output_len,
-	struct prr_error *err)
+enum prr_status prr_record_answer(struct prr_record *s, struct prr_record_task *t, int64_t result,
+	const void *output, uint64_t output_addr, size_t output_len, struct prr_error *err)
 {
 	if (output_len && !prr_mem_write(t->uid.tid, prr_remote(output_addr), output, output_len))
 		result = -EFAULT;
-	prr_event_begin(s, t,
-		t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
+	prr_event_begin(s, t, t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
 		PRR_ORIGIN_POLICY, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, result, 0, err));
 	if (output_len && result != -EFAULT)
@@ -39,8 +37,8 @@ enum prr_status prr_record_answer(struct prr_record *s, struct prr_record_task *
 	return PRR_OK;
 }
 
-enum prr_status prr_record_blocked(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_blocked(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	enum prr_status status = PRR_OK;
 
@@ -83,8 +81,7 @@ static void grow_scratch(struct prr_record_task *t, uint64_t need)
 	t->scratch_size = prr_page_up(need);
 }
 
-static enum prr_status redirect(struct prr_record_task *t, bool *growing,
-	struct prr_error *err)
+static enum prr_status redirect(struct prr_record_task *t, bool *growing, struct prr_error *err)
 {
 	uint64_t args[6];
 	uint64_t need = prr_scratch_need(&t->view, t->uid.tid, &t->outputs);
@@ -110,8 +107,8 @@ static enum prr_status redirect(struct prr_record_task *t, bool *growing,
 }
 
 /* Resumes into the call; finds out whether it sleeps when others could run. */
-static enum prr_status run_call(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status run_call(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	bool asleep;
 
@@ -120,8 +117,8 @@ static enum prr_status run_call(struct prr_record *s, struct prr_record_task *t,
 	t->entered_ns = s->last_event_ns;
 	t->state = PRR_TASK_IN_SYSCALL;
 	prr_record_resume(t, PRR_RESUME_SYSCALL, 0);
-	if (t->growing_scratch || s->task_count < 2 ||
-		!(t->view.flags & PRR_SYSCALL_MAY_BLOCK) || t->no_switch)
+	if (t->growing_scratch || s->task_count < 2 || !(t->view.flags & PRR_SYSCALL_MAY_BLOCK) ||
+		t->no_switch)
 		return PRR_OK;
 	PRR_TRY(prr_record_is_asleep(s, t, &asleep, err));
 	if (asleep) {
@@ -132,8 +129,8 @@ static enum prr_status run_call(struct prr_record *s, struct prr_record_task *t,
 }
 
 /* Calls that are not simply run: refused, unknown, ending the recording. */
-static enum prr_status policy(struct prr_record *s, struct prr_record_task *t, bool *done,
-	struct prr_error *err)
+static enum prr_status policy(
+	struct prr_record *s, struct prr_record_task *t, bool *done, struct prr_error *err)
 {
 	const struct prr_syscall_view *view = &t->view;
 
@@ -150,8 +147,8 @@ static enum prr_status policy(struct prr_record *s, struct prr_record_task *t, b
 	return PRR_OK;
 }
 
-static enum prr_status enter_call(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status enter_call(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	enum prr_handled handled = PRR_HANDLED_NORMAL;
 	struct prr_record_handlers handlers = prr_record_handlers(t->view.record_handler);
@@ -184,8 +181,8 @@ static void shorten_timeout(struct prr_record_task *t)
 	t->regs_dirty = true;
 }
 
-static enum prr_status enter_again(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status enter_again(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	bool growing;
 
@@ -198,11 +195,10 @@ static enum prr_status enter_again(struct prr_record *s, struct prr_record_task 
 
 /* A signal came while the call was between two of its entries, so while it slept
  * as far as the program can know. */
-static enum prr_status interrupted(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status interrupted(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
-	prr_event_begin(s, t,
-		t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
+	prr_event_begin(s, t, t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
 		PRR_ORIGIN_POLICY, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, -EINTR, 0, err));
 	PRR_TRY(prr_event_commit(s, err));
@@ -228,8 +224,8 @@ static void redo_call(struct prr_record_task *t)
 	t->redo = t->backed_up = true;
 }
 
-enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_entry(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	bool done;
 
@@ -266,8 +262,8 @@ enum prr_status prr_record_entry(struct prr_record *s, struct prr_record_task *t
 
 /* -------------------------------------------------------------------- exit */
 
-static enum prr_status scratch_grown(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status scratch_grown(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	int64_t result = (int64_t)t->regs.rax;
 
@@ -297,10 +293,9 @@ static enum prr_status collect_ranges(struct prr_record_task *t, int64_t *result
 		t->regs_dirty = true;
 	}
 	if (!t->scratch_active)
-		return prr_outputs_collect(&t->view, t->uid.tid, &t->outputs, *result, ranges,
-			err);
-	PRR_TRY(prr_scratch_finish(&t->view, t->uid.tid, &t->outputs, &t->scratch, result,
-		ranges, err));
+		return prr_outputs_collect(&t->view, t->uid.tid, &t->outputs, *result, ranges, err);
+	PRR_TRY(prr_scratch_finish(
+		&t->view, t->uid.tid, &t->outputs, &t->scratch, result, ranges, err));
 	prr_regs_set_syscall_args(&t->regs, t->args);
 	t->regs.rax = (uint64_t)*result;
 	t->regs_dirty = true;
@@ -308,19 +303,16 @@ static enum prr_status collect_ranges(struct prr_record_task *t, int64_t *result
 	return PRR_OK;
 }
 
-static enum prr_status append_exit(struct prr_record *s, struct prr_record_task *t,
-	int64_t result, const struct prr_ranges *ranges, prr_record_handler_fn handler,
-	struct prr_error *err)
+static enum prr_status append_exit(struct prr_record *s, struct prr_record_task *t, int64_t result,
+	const struct prr_ranges *ranges, prr_record_handler_fn handler, struct prr_error *err)
 {
 	enum prr_handled handled;
 
-	prr_event_begin(s, t,
-		t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
+	prr_event_begin(s, t, t->blocked_recorded ? PRR_EVENT_SYSCALL_EXIT : PRR_EVENT_SYSCALL,
 		PRR_ORIGIN_KERNEL, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, result, 0, err));
 	for (size_t i = 0; i < ranges->count; i++)
-		PRR_TRY(prr_event_memory(s, t, ranges->items[i].addr, ranges->items[i].len,
-			err));
+		PRR_TRY(prr_event_memory(s, t, ranges->items[i].addr, ranges->items[i].len, err));
 	if (handler)
 		PRR_TRY(handler(s, t, &handled, err));
 	PRR_TRY(prr_record_echo_fds(s, t, result, err));
@@ -328,8 +320,8 @@ static enum prr_status append_exit(struct prr_record *s, struct prr_record_task 
 	return prr_event_commit(s, err);
 }
 
-static enum prr_status finish_call(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status finish_call(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_ranges ranges = { 0 };
 	enum prr_handled handled = PRR_HANDLED_NORMAL;
@@ -360,8 +352,8 @@ static enum prr_status finish_call(struct prr_record *s, struct prr_record_task 
 	return PRR_OK;
 }
 
-enum prr_status prr_record_exit(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_exit(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	if (s->pending_blocked == t)
 		s->pending_blocked = NULL;

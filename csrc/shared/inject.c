@@ -49,21 +49,20 @@ static enum prr_status to_syscall_stop(struct prr_inject *inject, struct prr_err
 	}
 }
 
-enum prr_status prr_inject_begin(struct prr_inject *inject, pid_t tid,
-	uint64_t syscall_addr, struct prr_error *err)
+enum prr_status prr_inject_begin(
+	struct prr_inject *inject, pid_t tid, uint64_t syscall_addr, struct prr_error *err)
 {
 	inject->tid = tid;
 	inject->syscall_addr = syscall_addr;
 	inject->stopped = false;
 	if (!prr_ptrace_get_regs(tid, &inject->saved) ||
-		!prr_ptrace_get_sigmask(tid, &inject->mask) ||
-		!prr_ptrace_set_sigmask(tid, ~0ull))
+		!prr_ptrace_get_sigmask(tid, &inject->mask) || !prr_ptrace_set_sigmask(tid, ~0ull))
 		return gone(tid, err);
 	return PRR_OK;
 }
 
-enum prr_status prr_inject_syscall(struct prr_inject *inject, uint64_t nr,
-	const uint64_t args[6], int64_t *result, struct prr_error *err)
+enum prr_status prr_inject_syscall(struct prr_inject *inject, uint64_t nr, const uint64_t args[6],
+	int64_t *result, struct prr_error *err)
 {
 	struct prr_regs regs = inject->saved;
 
@@ -98,8 +97,8 @@ enum prr_status prr_inject_end(struct prr_inject *inject, struct prr_error *err)
 	return PRR_OK;
 }
 
-enum prr_status prr_inject_one(pid_t tid, uint64_t nr, const uint64_t args[6],
-	int64_t *result, struct prr_error *err)
+enum prr_status prr_inject_one(
+	pid_t tid, uint64_t nr, const uint64_t args[6], int64_t *result, struct prr_error *err)
 {
 	struct prr_inject inject;
 

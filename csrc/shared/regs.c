@@ -81,14 +81,13 @@ static uint64_t value_of(const struct prr_regs *regs, size_t offset)
 	uint64_t value;
 
 	memcpy(&value, (const char *)regs + offset, sizeof(value));
-	if (offset == offsetof(struct prr_regs, rflags) ||
-		offset == offsetof(struct prr_regs, r11))
+	if (offset == offsetof(struct prr_regs, rflags) || offset == offsetof(struct prr_regs, r11))
 		value &= ~(PRR_FLAG_TF | PRR_FLAG_RF);
 	return value;
 }
 
-const char *prr_regs_difference(const struct prr_regs *expected,
-	const struct prr_regs *actual, uint64_t *expected_value, uint64_t *actual_value)
+const char *prr_regs_difference(const struct prr_regs *expected, const struct prr_regs *actual,
+	uint64_t *expected_value, uint64_t *actual_value)
 {
 	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
 		uint64_t want = value_of(expected, compared[i].offset);

@@ -46,9 +46,9 @@ int main(void)
 				 "cmp %%rax, %%rax\n"
 				 "jmp 1b\n"
 				 "2:\n"
-				 : "+m"(counter)
-				 :
-				 : "cc");
+			: "+m"(counter)
+			:
+			: "cc");
 		getppid();
 	}
 	CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);

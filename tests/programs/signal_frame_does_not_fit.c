@@ -38,10 +38,10 @@ static void kill_on_narrow_stack(void)
 	__asm__ volatile("mov %0, %%rsp\n"
 			 "syscall\n"
 			 "ud2\n"
-			 :
-			 : "r"(narrow), "a"((long)SYS_tgkill), "D"((long)getpid()),
-			 "S"(syscall(SYS_gettid)), "d"((long)SIGUSR1)
-			 : "rcx", "r11", "memory");
+		:
+		: "r"(narrow), "a"((long)SYS_tgkill), "D"((long)getpid()), "S"(syscall(SYS_gettid)),
+		"d"((long)SIGUSR1)
+		: "rcx", "r11", "memory");
 }
 
 static void loop_on_narrow_stack(void)
@@ -54,26 +54,26 @@ static void loop_on_narrow_stack(void)
 			 "mov $110, %%eax\n" /* getppid */
 			 "syscall\n"
 			 "jmp 1b\n"
-			 : "+m"(rounds)
-			 : "r"(narrow)
-			 : "rax", "rcx", "r11", "memory");
+		: "+m"(rounds)
+		: "r"(narrow)
+		: "rax", "rcx", "r11", "memory");
 }
 
 static void fault_on_narrow_stack(void)
 {
 	__asm__ volatile("mov %0, %%rsp\n"
 			 "ud2\n"
-			 :
-			 : "r"(narrow)
-			 : "memory");
+		:
+		: "r"(narrow)
+		: "memory");
 }
 
 int main(void)
 {
 	stack_t stack = { .ss_sp = alternate, .ss_size = sizeof(alternate) };
 	struct sigaction action = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	void (*const ways[])(void) = { kill_on_narrow_stack, loop_on_narrow_stack,
-		fault_on_narrow_stack };
+	void (*const ways[])(
+		void) = { kill_on_narrow_stack, loop_on_narrow_stack, fault_on_narrow_stack };
 	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(pages != MAP_FAILED && munmap(pages, 4096) == 0);

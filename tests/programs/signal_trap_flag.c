@@ -42,9 +42,9 @@ static long step_over_getpid(void)
 			 "andq $~0x100, (%%rsp)\n"
 			 "popfq\n"
 			 "lea 128(%%rsp), %%rsp\n"
-			 : "=r"(pid)
-			 :
-			 : "rax", "rcx", "r11", "memory", "cc");
+		: "=r"(pid)
+		:
+		: "rax", "rcx", "r11", "memory", "cc");
 	return pid;
 }
 
