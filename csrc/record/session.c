@@ -185,6 +185,7 @@ void prr_record_destroy(struct prr_record *s)
 	free(s->stop_path);
 	free(s->stop_name);
 	free(s->stop_text);
+	prr_ranges_deinit(&s->room);
 	free(s->buffer);
 	free(s);
 }

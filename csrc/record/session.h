@@ -255,6 +255,7 @@ struct prr_record {
 	bool stop_wanted;
 	bool stop_shared;   /* STORE_FILE: for a shared mapping */
 	char *stop_path, *stop_name, *stop_text;
+	struct prr_ranges room; /* reused: outputs of a call at full size */
 	uint8_t *buffer; /* owned; for copying outputs */
 	size_t buffer_size;
 	uint8_t xstate[PRR_XSTATE_MAX];
@@ -439,6 +440,12 @@ void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t
 
 /* Does the descriptor lead to the recording's stdout (1) or stderr (2)? 0: neither. */
 uint32_t prr_record_stream(const struct prr_record_task *t, int32_t fd);
+/* holes.c: adds the full room of outputs to `ranges` where a fault may have cut
+ * the call short behind its result. */
+PRR_MUST_USE enum prr_status prr_record_cut_short(struct prr_record *s,
+	struct prr_record_task *t, int64_t result, struct prr_ranges *ranges,
+	struct prr_error *err);
+
 /* echo.c: descriptors that lead to the recording's stdout or stderr; fields of
  * the event that is being built */
 PRR_MUST_USE enum prr_status prr_record_echo_inherited(

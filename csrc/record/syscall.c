@@ -60,9 +60,9 @@ enum prr_status prr_record_blocked(
 /* ------------------------------------------------------------------- entry */
 
 /* Scratch matters where another task could see the memory early. */
-static bool wants_scratch(const struct prr_record_task *t)
+static bool wants_scratch(const struct prr_record *s, const struct prr_record_task *t)
 {
-	return (t->view.flags & PRR_SYSCALL_MAY_BLOCK) &&
+	return (t->view.flags & PRR_SYSCALL_MAY_BLOCK) && s->task_count > 1 &&
 		(t->as->task_count > 1 || t->as->mappings.shared_count > 0);
 }
 
@@ -163,7 +163,7 @@ static enum prr_status enter_call(
 		return PRR_OK;
 	PRR_TRY(prr_outputs_enter(&t->view, t->uid.tid, t->args, &t->outputs, err));
 	t->scratch_active = false;
-	if (wants_scratch(t))
+	if (wants_scratch(s, t))
 		PRR_TRY(redirect(t, &growing, err));
 	return run_call(s, t, err);
 }
@@ -187,7 +187,7 @@ static enum prr_status enter_again(
 	bool growing;
 
 	t->redo = false;
-	if (wants_scratch(t))
+	if (wants_scratch(s, t))
 		PRR_TRY(redirect(t, &growing, err));
 	shorten_timeout(t);
 	return run_call(s, t, err);
@@ -340,6 +340,8 @@ static enum prr_status finish_call(
 		return PRR_OK;
 	enum prr_status status = collect_ranges(t, &result, &ranges, err);
 
+	if (status == PRR_OK)
+		status = prr_record_cut_short(s, t, result, &ranges, err);
 	if (status == PRR_OK)
 		status = append_exit(s, t, result, &ranges, handlers.exit, err);
 	prr_ranges_deinit(&ranges);

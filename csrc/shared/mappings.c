@@ -50,14 +50,18 @@ static size_t lower_bound(const struct prr_mappings *mappings, uint64_t addr)
 	return low;
 }
 
+static bool is_seen_by_others(const struct prr_field_mapping *mapping)
+{
+	return prr_mapping_is_shared(mapping) && (mapping->prot & PROT_WRITE);
+}
+
 /* Counts a mapping that comes. */
 static enum prr_status note(struct prr_mappings *mappings, const struct prr_field_mapping *mapping,
 	struct prr_error *err)
 {
 	if (mappings->mapped)
 		PRR_TRY(prr_mapped_add(mappings->mapped, mapping, err));
-	if (prr_mapping_is_shared(mapping))
-		mappings->shared_count++;
+	mappings->shared_count += is_seen_by_others(mapping);
 	return PRR_OK;
 }
 
@@ -65,8 +69,7 @@ static void forget(struct prr_mappings *mappings, const struct prr_field_mapping
 {
 	if (mappings->mapped)
 		prr_mapped_remove(mappings->mapped, mapping);
-	if (prr_mapping_is_shared(mapping))
-		mappings->shared_count--;
+	mappings->shared_count -= is_seen_by_others(mapping);
 }
 
 /* The mapping has been noted already. */
@@ -147,8 +150,11 @@ enum prr_status prr_mappings_protect(struct prr_mappings *mappings, uint64_t sta
 	PRR_TRY(split_at(mappings, start, err));
 	PRR_TRY(split_at(mappings, end, err));
 	for (size_t i = lower_bound(mappings, start);
-		i < mappings->count && mappings->items[i].start < end; i++)
+		i < mappings->count && mappings->items[i].start < end; i++) {
+		mappings->shared_count -= is_seen_by_others(&mappings->items[i]);
 		mappings->items[i].prot = prot;
+		mappings->shared_count += is_seen_by_others(&mappings->items[i]);
+	}
 	return PRR_OK;
 }
 

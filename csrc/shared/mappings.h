@@ -23,7 +23,7 @@
 struct prr_mappings {
 	struct prr_field_mapping *items; /* owned */
 	size_t count, capacity;
-	/* Number of MAP_SHARED mappings: memory that other AddressSpaces see. */
+	/* Number of writable MAP_SHARED mappings: what is written there others see. */
 	size_t shared_count;
 	struct prr_mapped *mapped; /* borrowed; the session's counts; may be NULL */
 };

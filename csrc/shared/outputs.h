@@ -42,8 +42,9 @@ PRR_MUST_USE enum prr_status prr_outputs_enter(const struct prr_syscall_view *vi
  * own addresses, in-place arguments included. When result is -EFAULT all out
  * arguments are added at full capacity: the kernel may have written a part. Ranges
  * may cover more than was written; unreadable tails are the caller's to cut
- * (prr_mem_read_some). One limit: where a hole in the buffer cut a result short,
- * bytes behind the result that were written before the hole are left out. */
+ * (prr_mem_read_some). Where a hole in the buffer cut a result short, bytes behind
+ * the result that were written before the hole are left out: the caller asks again
+ * with -EFAULT if there may be one (record/holes.c). */
 PRR_MUST_USE enum prr_status prr_outputs_collect(const struct prr_syscall_view *view, pid_t tid,
 	const struct prr_outputs_entry *entry, int64_t result, struct prr_ranges *ranges,
 	struct prr_error *err);

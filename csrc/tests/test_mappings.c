@@ -76,7 +76,7 @@ static void compare_space(const struct space *s)
 
 		CHECK(m->len && m->start % PRR_PAGE_SIZE == 0 && m->len % PRR_PAGE_SIZE == 0);
 		CHECK(i == 0 || m[-1].start + m[-1].len <= m->start);
-		shared += prr_mapping_is_shared(m);
+		shared += prr_mapping_is_shared(m) && (m->prot & PROT_WRITE);
 	}
 	CHECK(shared == s->mappings.shared_count);
 	for (uint64_t p = 0; p < PAGES; p++) {
