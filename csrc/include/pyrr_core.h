@@ -312,25 +312,21 @@ struct prr_trace_writer;
  * fails (a full disk) ends the trace after its last complete block: from then on
  * every call below but _destroy returns PRR_ERR_SYSTEM with that errno. SIGXFSZ
  * must be ignored. The writer reads no clock and starts no thread. */
-PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_create(const char *dir,
-	struct prr_trace_writer **ret, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_create(
+	const char *dir, struct prr_trace_writer **ret, struct prr_error *err);
 /* Flushes nothing: call prr_trace_writer_finish first. */
 PRR_API void prr_trace_writer_destroy(struct prr_trace_writer *writer);
 
 /* An event is begun, filled, committed. `head` gives kind, arch, origin, task,
  * as_uid, time_ns, position and regs; its index and pointers are ignored. */
-PRR_API void prr_trace_writer_begin(struct prr_trace_writer *writer,
-	const struct prr_event *head);
+PRR_API void prr_trace_writer_begin(struct prr_trace_writer *writer, const struct prr_event *head);
 /* Appends memory output; any length (split at PRR_OUTPUT_MAX). Data is copied. */
-PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_output(
-	struct prr_trace_writer *writer, uint32_t as_uid, uint64_t addr,
-	const void *data, size_t len, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_output(struct prr_trace_writer *writer,
+	uint32_t as_uid, uint64_t addr, const void *data, size_t len, struct prr_error *err);
 PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_output_ref(
-	struct prr_trace_writer *writer, const struct prr_output *output,
-	struct prr_error *err);
-PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_field(
-	struct prr_trace_writer *writer, uint16_t tag, bool required,
-	const void *data, size_t len, struct prr_error *err);
+	struct prr_trace_writer *writer, const struct prr_output *output, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_field(struct prr_trace_writer *writer,
+	uint16_t tag, bool required, const void *data, size_t len, struct prr_error *err);
 /* *index gets the new event's EventIndex; may be NULL. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_writer_commit(
 	struct prr_trace_writer *writer, uint64_t *index, struct prr_error *err);
@@ -352,21 +348,19 @@ PRR_API uint64_t prr_trace_writer_last_index(const struct prr_trace_writer *writ
 struct prr_trace_reader;
 
 /* *ret is owned. Never trusts a length or offset of the files. */
-PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_create(const char *dir,
-	struct prr_trace_reader **ret, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_create(
+	const char *dir, struct prr_trace_reader **ret, struct prr_error *err);
 PRR_API void prr_trace_reader_destroy(struct prr_trace_reader *reader);
 /* PRR_OK: *ret is the next event, borrowed until the next call on this reader.
  * PRR_END: the last complete block has been read; see _end_reason.
  * PRR_ERR_TRACE: an undecodable field marked required, or I/O trouble. After
  * either the same call gives the same answer again, unless the trace grew. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_next(
-	struct prr_trace_reader *reader, const struct prr_event **ret,
-	struct prr_error *err);
+	struct prr_trace_reader *reader, const struct prr_event **ret, struct prr_error *err);
 /* The bytes of outputs[i] of the event last returned: *data is borrowed until
  * the next call on this reader. PRR_OUTPUT_BYTES only. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_output_data(
-	struct prr_trace_reader *reader, size_t i, const uint8_t **data,
-	struct prr_error *err);
+	struct prr_trace_reader *reader, size_t i, const uint8_t **data, struct prr_error *err);
 /* Positions the reader so that _next returns event `index` (or the first one
  * after the last complete block's end: PRR_END). `index` is at least 1. */
 PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_seek(
@@ -409,25 +403,24 @@ struct prr_record_stop {
 
 /* Spawns the program, stopped at its exec. Pins the calling thread and the
  * tracees to options->cpu until _destroy. The writer is borrowed. */
-PRR_API PRR_MUST_USE enum prr_status prr_record_create(
-	const struct prr_record_options *options, struct prr_trace_writer *writer,
-	struct prr_record **ret, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_record_create(const struct prr_record_options *options,
+	struct prr_trace_writer *writer, struct prr_record **ret, struct prr_error *err);
 /* Kills every tracee that is left, waits for them, unpins. */
 PRR_API void prr_record_destroy(struct prr_record *session);
 /* Runs until a decision is needed. */
-PRR_API PRR_MUST_USE enum prr_status prr_record_run(struct prr_record *session,
-	struct prr_record_stop *stop, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_record_run(
+	struct prr_record *session, struct prr_record_stop *stop, struct prr_error *err);
 /* Answers STORE_FILE. `content` is an open descriptor of the stored copy
  * (borrowed during the call): executable code in it is searched for
  * instructions that must be patched. */
-PRR_API PRR_MUST_USE enum prr_status prr_record_file_stored(struct prr_record *session,
-	uint32_t store_id, int content, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_record_file_stored(
+	struct prr_record *session, uint32_t store_id, int content, struct prr_error *err);
 /* Nanoseconds that the supervisor and the live tasks have waited for their core
  * so far, as the kernel counts them; 0 where it does not. */
 PRR_API uint64_t prr_record_run_delay(const struct prr_record *session);
 /* Moves supervisor and tracees to another core, between two runs. */
-PRR_API PRR_MUST_USE enum prr_status prr_record_move(struct prr_record *session,
-	int32_t cpu, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_record_move(
+	struct prr_record *session, int32_t cpu, struct prr_error *err);
 /* No more can be written (a full disk): the program goes on, unrecorded. */
 PRR_API void prr_record_end_trace(struct prr_record *session);
 /* Sends `signo` to every tracee's process; used to end a recording. */
@@ -458,14 +451,13 @@ struct prr_replay_stop {
 };
 
 /* The reader is borrowed and must stand before the first event. */
-PRR_API PRR_MUST_USE enum prr_status prr_replay_create(
-	const struct prr_replay_options *options, struct prr_trace_reader *reader,
-	struct prr_replay **ret, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_replay_create(const struct prr_replay_options *options,
+	struct prr_trace_reader *reader, struct prr_replay **ret, struct prr_error *err);
 PRR_API void prr_replay_destroy(struct prr_replay *session);
 /* Replays until the trace's end. PRR_ERR_DIVERGENCE: err says task, event,
  * expected and actual; prr_replay_event gives the event. */
-PRR_API PRR_MUST_USE enum prr_status prr_replay_run(struct prr_replay *session,
-	struct prr_replay_stop *stop, struct prr_error *err);
+PRR_API PRR_MUST_USE enum prr_status prr_replay_run(
+	struct prr_replay *session, struct prr_replay_stop *stop, struct prr_error *err);
 /* EventIndex of the event being replayed, or last replayed. */
 PRR_API uint64_t prr_replay_event(const struct prr_replay *session);
 

@@ -13,8 +13,8 @@
 /* The kernel's own limit on the walk (kernel/futex/core.c: ROBUST_LIST_LIMIT). */
 #define ROBUST_LIST_LIMIT 2048
 
-static enum prr_status add_robust_word(struct prr_record_task *t, uint64_t addr,
-	struct prr_ranges *words, struct prr_error *err)
+static enum prr_status add_robust_word(
+	struct prr_record_task *t, uint64_t addr, struct prr_ranges *words, struct prr_error *err)
 {
 	uint32_t value;
 
@@ -25,8 +25,8 @@ static enum prr_status add_robust_word(struct prr_record_task *t, uint64_t addr,
 }
 
 /* The futex words that t owns by its robust list (get_robust_list(2)). */
-static enum prr_status robust_words(struct prr_record_task *t, struct prr_ranges *words,
-	struct prr_error *err)
+static enum prr_status robust_words(
+	struct prr_record_task *t, struct prr_ranges *words, struct prr_error *err)
 {
 	struct {
 		uint64_t next, offset, pending;
@@ -72,8 +72,8 @@ static uint32_t foreseen(const struct prr_record_task *t, uint64_t addr)
 	return (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
 }
 
-enum prr_status prr_death_foresee(struct prr_record_task *t, struct prr_death *death,
-	struct prr_error *err)
+enum prr_status prr_death_foresee(
+	struct prr_record_task *t, struct prr_death *death, struct prr_error *err)
 {
 	memset(death, 0, sizeof(*death));
 	death->as_uid = t->as->uid;
@@ -90,8 +90,8 @@ enum prr_status prr_death_foresee(struct prr_record_task *t, struct prr_death *d
 }
 
 /* A live task that sees the dead one's AddressSpace, or NULL. */
-static struct prr_record_task *survivor(struct prr_record *s, const struct prr_record_task *t,
-	uint32_t as_uid)
+static struct prr_record_task *survivor(
+	struct prr_record *s, const struct prr_record_task *t, uint32_t as_uid)
 {
 	for (struct prr_record_task *o = s->tasks; o; o = o->next)
 		if (o != t && o->as && o->as->uid == as_uid && o->state != PRR_TASK_EXITING)
@@ -110,8 +110,8 @@ enum prr_status prr_death_append(struct prr_record *s, struct prr_record_task *t
 		if (other)
 			PRR_TRY(prr_event_memory(s, other, addr, sizeof(uint32_t), err));
 		else if (death->values[i])
-			PRR_TRY(prr_event_bytes(s, death->as_uid, addr, &death->values[i],
-				sizeof(uint32_t), err));
+			PRR_TRY(prr_event_bytes(
+				s, death->as_uid, addr, &death->values[i], sizeof(uint32_t), err));
 	}
 	if (death->clear_child_tid && other)
 		PRR_TRY(prr_event_memory(s, other, death->clear_child_tid, sizeof(int), err));
@@ -185,8 +185,8 @@ static enum prr_status append_exit(struct prr_record *s, struct prr_record_task 
 	return prr_event_commit(s, err);
 }
 
-enum prr_status prr_record_exit_event(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_exit_event(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_death death;
 	unsigned long code = 0;
@@ -221,8 +221,8 @@ enum prr_status prr_record_exit_event(struct prr_record *s, struct prr_record_ta
 	return result;
 }
 
-enum prr_status prr_record_died(struct prr_record *s, struct prr_record_task *t, int status,
-	struct prr_error *err)
+enum prr_status prr_record_died(
+	struct prr_record *s, struct prr_record_task *t, int status, struct prr_error *err)
 {
 	enum prr_status result = PRR_OK;
 

@@ -18,8 +18,8 @@ static bool leads_to(const struct stat *st, int stream)
 {
 	struct stat own;
 
-	return fstat(stream, &own) == 0 && own.st_dev == st->st_dev &&
-		own.st_ino == st->st_ino && own.st_rdev == st->st_rdev;
+	return fstat(stream, &own) == 0 && own.st_dev == st->st_dev && own.st_ino == st->st_ino &&
+		own.st_rdev == st->st_rdev;
 }
 
 /* fcntl's FD_CLOEXEC as /proc/PID/fdinfo/N shows it among the flags (proc(5)). */
@@ -53,8 +53,8 @@ uint32_t prr_record_stream(const struct prr_record_task *t, int32_t fd)
 	return leads_to(&st, 2) ? 2 : 0;
 }
 
-static enum prr_status look_at(struct prr_record *s, struct prr_record_task *t, int32_t fd,
-	struct prr_error *err)
+static enum prr_status look_at(
+	struct prr_record *s, struct prr_record_task *t, int32_t fd, struct prr_error *err)
 {
 	struct prr_field_echo_fd field = { .fd = fd, .stream = prr_record_stream(t, fd) };
 
@@ -64,8 +64,8 @@ static enum prr_status look_at(struct prr_record *s, struct prr_record_task *t, 
 	return prr_event_field(s, PRR_FIELD_ECHO_FD, &field, sizeof(field), err);
 }
 
-enum prr_status prr_record_echo_inherited(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_echo_inherited(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	char path[64];
 	enum prr_status status = PRR_OK;
@@ -88,8 +88,8 @@ enum prr_status prr_record_echo_inherited(struct prr_record *s, struct prr_recor
 }
 
 /* Descriptors in the control data of a received message (unix(7)). */
-static enum prr_status received(struct prr_record *s, struct prr_record_task *t, uint64_t message,
-	struct prr_error *err)
+static enum prr_status received(
+	struct prr_record *s, struct prr_record_task *t, uint64_t message, struct prr_error *err)
 {
 	struct msghdr header;
 	enum prr_status status = PRR_OK;
@@ -133,25 +133,27 @@ static bool names_a_descriptor(struct prr_record_task *t, uint64_t name)
 	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
-enum prr_status prr_record_echo_fds(struct prr_record *s, struct prr_record_task *t,
-	int64_t result, struct prr_error *err)
+enum prr_status prr_record_echo_fds(
+	struct prr_record *s, struct prr_record_task *t, int64_t result, struct prr_error *err)
 {
 	if (result < 0)
 		return PRR_OK;
 	switch (t->nr) {
 	case SYS_open:
-		return names_a_descriptor(t, t->args[0]) ? look_at(s, t, (int32_t)result, err) : PRR_OK;
+		return names_a_descriptor(t, t->args[0]) ? look_at(s, t, (int32_t)result, err)
+							 : PRR_OK;
 	case SYS_openat:
 	case SYS_openat2:
-		return names_a_descriptor(t, t->args[1]) ? look_at(s, t, (int32_t)result, err) : PRR_OK;
+		return names_a_descriptor(t, t->args[1]) ? look_at(s, t, (int32_t)result, err)
+							 : PRR_OK;
 	case SYS_pidfd_getfd:
 		return look_at(s, t, (int32_t)result, err);
 	case SYS_recvmsg:
 		return received(s, t, t->args[1], err);
 	case SYS_recvmmsg:
 		for (int64_t i = 0; i < result; i++)
-			PRR_TRY(received(s, t, t->args[1] + (uint64_t)i * sizeof(struct mmsghdr),
-				err));
+			PRR_TRY(received(
+				s, t, t->args[1] + (uint64_t)i * sizeof(struct mmsghdr), err));
 		return PRR_OK;
 	default:
 		return PRR_OK;

@@ -13,8 +13,7 @@
 #define SCHED_PRIORITY_MAX 99
 
 /* The task a pid argument names: 0 is the caller; NULL: not ours. */
-static struct prr_record_task *named(struct prr_record *s, struct prr_record_task *t,
-	int64_t pid)
+static struct prr_record_task *named(struct prr_record *s, struct prr_record_task *t, int64_t pid)
 {
 	if ((pid_t)pid == 0)
 		return t;
@@ -24,14 +23,14 @@ static struct prr_record_task *named(struct prr_record *s, struct prr_record_tas
 	return NULL;
 }
 
-static enum prr_status answer(struct prr_record *s, struct prr_record_task *t, int64_t result,
-	struct prr_error *err)
+static enum prr_status answer(
+	struct prr_record *s, struct prr_record_task *t, int64_t result, struct prr_error *err)
 {
 	return prr_record_answer(s, t, result, NULL, 0, 0, err);
 }
 
-static enum prr_status get_affinity(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status get_affinity(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_record_task *o = named(s, t, (int64_t)t->args[0]);
 	/* The kernel writes nr_cpu_ids bits in whole longs; one long covers what
@@ -48,8 +47,8 @@ static enum prr_status get_affinity(struct prr_record *s, struct prr_record_task
 	return prr_record_answer(s, t, (int64_t)len, &o->affinity, t->args[2], len, err);
 }
 
-static enum prr_status set_affinity(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status set_affinity(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_record_task *o = named(s, t, (int64_t)t->args[0]);
 	cpu_set_t wanted;
@@ -80,8 +79,8 @@ static bool valid_policy(int policy, int priority)
 		priority == 0;
 }
 
-static enum prr_status set_scheduler(struct prr_record *s, struct prr_record_task *t,
-	bool with_policy, struct prr_error *err)
+static enum prr_status set_scheduler(
+	struct prr_record *s, struct prr_record_task *t, bool with_policy, struct prr_error *err)
 {
 	struct prr_record_task *o = named(s, t, (int64_t)t->args[0]);
 	int32_t priority;
@@ -104,8 +103,8 @@ static enum prr_status set_scheduler(struct prr_record *s, struct prr_record_tas
 	return answer(s, t, 0, err);
 }
 
-static enum prr_status get_scheduler(struct prr_record *s, struct prr_record_task *t,
-	bool want_policy, struct prr_error *err)
+static enum prr_status get_scheduler(
+	struct prr_record *s, struct prr_record_task *t, bool want_policy, struct prr_error *err)
 {
 	struct prr_record_task *o = named(s, t, (int64_t)t->args[0]);
 
@@ -116,8 +115,8 @@ static enum prr_status get_scheduler(struct prr_record *s, struct prr_record_tas
 	return prr_record_answer(s, t, 0, &o->priority, t->args[1], sizeof(o->priority), err);
 }
 
-static enum prr_status priorities(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status priorities(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_record_task *o = t;
 
@@ -129,16 +128,15 @@ static enum prr_status priorities(struct prr_record *s, struct prr_record_task *
 		return answer(s, t, 20 - o->nice, err);
 	int nice = (int)t->args[2];
 
-	nice = nice < -20 ? -20 : nice > 19 ? 19
-					    : nice;
+	nice = nice < -20 ? -20 : nice > 19 ? 19 : nice;
 	if (nice < o->nice && !s->may_real_time)
 		return answer(s, t, -EACCES, err);
 	o->nice = nice;
 	return answer(s, t, 0, err);
 }
 
-static enum prr_status getcpu_call(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status getcpu_call(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	uint32_t cpu = (uint32_t)s->options->cpu, node = 0;
 
@@ -156,20 +154,20 @@ static enum prr_status getcpu_call(struct prr_record *s, struct prr_record_task 
 	return PRR_OK;
 }
 
-static enum prr_status tsc_mode(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status tsc_mode(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	if (t->args[0] == PR_GET_TSC)
-		return prr_record_answer(s, t, 0, &t->tsc_mode, t->args[1], sizeof(t->tsc_mode),
-			err);
+		return prr_record_answer(
+			s, t, 0, &t->tsc_mode, t->args[1], sizeof(t->tsc_mode), err);
 	if (t->args[1] != PR_TSC_ENABLE && t->args[1] != PR_TSC_SIGSEGV)
 		return answer(s, t, -EINVAL, err);
 	t->tsc_mode = (uint32_t)t->args[1];
 	return answer(s, t, 0, err);
 }
 
-static enum prr_status no_new_privs(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status no_new_privs(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	if (t->args[0] == PR_GET_NO_NEW_PRIVS)
 		return answer(s, t, t->no_new_privs, err);
@@ -179,8 +177,8 @@ static enum prr_status no_new_privs(struct prr_record *s, struct prr_record_task
 	return answer(s, t, 0, err);
 }
 
-static enum prr_status dumpable(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status dumpable(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	if (t->args[0] == PR_GET_DUMPABLE)
 		return answer(s, t, t->undumpable ? 0 : 1, err);
@@ -191,8 +189,8 @@ static enum prr_status dumpable(struct prr_record *s, struct prr_record_task *t,
 	return answer(s, t, 0, err);
 }
 
-static enum prr_status prctl_call(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status prctl_call(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	switch (t->args[0]) {
 	case PR_GET_TSC:
@@ -221,8 +219,8 @@ struct sched_attributes {
 	uint64_t runtime, deadline, period;
 };
 
-static enum prr_status get_attributes(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status get_attributes(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_record_task *o = named(s, t, (int64_t)t->args[0]);
 
@@ -241,8 +239,8 @@ static enum prr_status get_attributes(struct prr_record *s, struct prr_record_ta
 	return prr_record_answer(s, t, 0, &attributes, t->args[1], sizeof(attributes), err);
 }
 
-static enum prr_status set_attributes(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status set_attributes(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_record_task *o = named(s, t, (int64_t)t->args[0]);
 	struct sched_attributes attributes;
@@ -265,16 +263,16 @@ static enum prr_status set_attributes(struct prr_record *s, struct prr_record_ta
 
 /* arch_prctl(ARCH_GET_CPUID / ARCH_SET_CPUID): the program's wish to have cpuid
  * fault cannot be kept beside our own use of it. */
-static enum prr_status cpuid_mode(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status cpuid_mode(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	const uint64_t get_cpuid = 0x1011;
 
 	return answer(s, t, t->args[0] == get_cpuid ? 1 : -ENODEV, err);
 }
 
-static enum prr_status dispatch(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status dispatch(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	switch (t->nr) {
 	case SYS_sched_getaffinity:

@@ -12,8 +12,8 @@
 
 /* A full disk ends the trace, not the program: it goes on as it would, under
  * a supervisor that answers its stops and writes nothing more. */
-static enum prr_status kept_going(struct prr_record *s, enum prr_status status,
-	struct prr_error *err)
+static enum prr_status kept_going(
+	struct prr_record *s, enum prr_status status, struct prr_error *err)
 {
 	char *text = NULL;
 
@@ -34,8 +34,8 @@ void prr_record_end_trace(struct prr_record *s)
 	s->trace_ended = true;
 }
 
-void prr_event_begin(struct prr_record *s, struct prr_record_task *t,
-	enum prr_event_kind kind, enum prr_origin origin, const struct prr_regs *regs)
+void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
+	enum prr_origin origin, const struct prr_regs *regs)
 {
 	struct prr_event head = {
 		.kind = (uint16_t)kind,
@@ -60,20 +60,19 @@ enum prr_status prr_event_bytes(struct prr_record *s, uint32_t as_uid, uint64_t 
 {
 	if (s->trace_ended)
 		return PRR_OK;
-	return kept_going(s, prr_trace_writer_output(s->writer, as_uid, addr, data, len, err),
-		err);
+	return kept_going(s, prr_trace_writer_output(s->writer, as_uid, addr, data, len, err), err);
 }
 
-enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t,
-	uint64_t addr, uint64_t len, struct prr_error *err)
+enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t, uint64_t addr,
+	uint64_t len, struct prr_error *err)
 {
 	while (len > 0 && !s->trace_ended) {
 		size_t chunk = len < s->buffer_size ? (size_t)len : s->buffer_size;
 		size_t got = prr_mem_read_some(t->uid.tid, prr_remote(addr), s->buffer, chunk);
 
 		if (got < chunk) /* no access for the task itself: PROT_NONE since */
-			got += prr_mem_peek_some(t->uid.tid, prr_remote(addr + got),
-				s->buffer + got, chunk - got);
+			got += prr_mem_peek_some(
+				t->uid.tid, prr_remote(addr + got), s->buffer + got, chunk - got);
 		if (got)
 			PRR_TRY(prr_event_bytes(s, t->as->uid, addr, s->buffer, got, err));
 		if (got < chunk)
@@ -91,13 +90,13 @@ static bool is_required(uint16_t tag)
 		tag != PRR_FIELD_PAGE_HASHES;
 }
 
-enum prr_status prr_event_field(struct prr_record *s, uint16_t tag, const void *data,
-	size_t len, struct prr_error *err)
+enum prr_status prr_event_field(
+	struct prr_record *s, uint16_t tag, const void *data, size_t len, struct prr_error *err)
 {
 	if (s->trace_ended)
 		return PRR_OK;
-	return kept_going(s,
-		prr_trace_writer_field(s->writer, tag, is_required(tag), data, len, err), err);
+	return kept_going(
+		s, prr_trace_writer_field(s->writer, tag, is_required(tag), data, len, err), err);
 }
 
 enum prr_status prr_event_syscall_field(struct prr_record *s, struct prr_record_task *t,
@@ -112,15 +111,14 @@ enum prr_status prr_event_syscall_field(struct prr_record *s, struct prr_record_
 	return prr_event_field(s, PRR_FIELD_SYSCALL, &field, sizeof(field), err);
 }
 
-enum prr_status prr_event_mapping(struct prr_record *s,
-	const struct prr_field_mapping *mapping, const char *path, struct prr_error *err)
+enum prr_status prr_event_mapping(struct prr_record *s, const struct prr_field_mapping *mapping,
+	const char *path, struct prr_error *err)
 {
 	size_t path_len = strlen(path);
 	uint8_t *bytes = malloc(sizeof(*mapping) + path_len);
 
 	if (bytes && mapping->store_id) {
-		enum prr_status announced =
-			prr_record_announce_file(s, mapping->store_id, err);
+		enum prr_status announced = prr_record_announce_file(s, mapping->store_id, err);
 
 		if (announced != PRR_OK) {
 			free(bytes);
@@ -131,15 +129,15 @@ enum prr_status prr_event_mapping(struct prr_record *s,
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
 	memcpy(bytes, mapping, sizeof(*mapping));
 	memcpy(bytes + sizeof(*mapping), path, path_len);
-	enum prr_status status = prr_event_field(s, PRR_FIELD_MAPPING, bytes,
-		sizeof(*mapping) + path_len, err);
+	enum prr_status status =
+		prr_event_field(s, PRR_FIELD_MAPPING, bytes, sizeof(*mapping) + path_len, err);
 
 	free(bytes);
 	return status;
 }
 
-enum prr_status prr_event_regs_after(struct prr_record *s, struct prr_record_task *t,
-	bool xstate, struct prr_error *err)
+enum prr_status prr_event_regs_after(
+	struct prr_record *s, struct prr_record_task *t, bool xstate, struct prr_error *err)
 {
 	PRR_TRY(prr_event_field(s, PRR_FIELD_REGS_AFTER, &t->regs, sizeof(t->regs), err));
 	if (!xstate)
@@ -162,8 +160,8 @@ enum prr_status prr_event_commit(struct prr_record *s, struct prr_error *err)
 	return kept_going(s, prr_trace_writer_flush(s->writer, err), err);
 }
 
-enum prr_status prr_event_note(struct prr_record *s, struct prr_record_task *t,
-	const char *text, struct prr_error *err)
+enum prr_status prr_event_note(
+	struct prr_record *s, struct prr_record_task *t, const char *text, struct prr_error *err)
 {
 	prr_event_begin(s, t, PRR_EVENT_NOTE, PRR_ORIGIN_POLICY, &t->regs);
 	PRR_TRY(prr_event_field(s, PRR_FIELD_TEXT, text, strlen(text), err));

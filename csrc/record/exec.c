@@ -20,8 +20,7 @@
 /* ------------------------------------------------------------------- entry */
 
 /* argv as the caller gives it, NUL-separated, for ps and dump. */
-static enum prr_status read_argv(struct prr_record_task *t, uint64_t argv,
-	struct prr_error *err)
+static enum prr_status read_argv(struct prr_record_task *t, uint64_t argv, struct prr_error *err)
 {
 	free(t->exec_argv);
 	t->exec_argv = NULL;
@@ -86,8 +85,8 @@ static enum prr_status leave_group(struct prr_record_task *t, struct prr_error *
 	return PRR_OK;
 }
 
-enum prr_status prr_record_exec_event(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_exec_event(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_address_space *as = calloc(1, sizeof(*as));
 
@@ -121,8 +120,8 @@ struct kernel_maps {
 	size_t count;
 };
 
-static enum prr_status find_kernel_maps(void *context, const struct prr_maps_line *line,
-	struct prr_error *err)
+static enum prr_status find_kernel_maps(
+	void *context, const struct prr_maps_line *line, struct prr_error *err)
 {
 	struct kernel_maps *maps = context;
 
@@ -192,8 +191,8 @@ static enum prr_status map_pages(struct prr_record_task *t, struct prr_error *er
 	return PRR_OK;
 }
 
-static enum prr_status unmap_vdso(struct prr_record_task *t, struct prr_inject *inject,
-	struct prr_error *err)
+static enum prr_status unmap_vdso(
+	struct prr_record_task *t, struct prr_inject *inject, struct prr_error *err)
 {
 	struct kernel_maps maps = { .count = 0 };
 	int64_t result;
@@ -204,8 +203,7 @@ static enum prr_status unmap_vdso(struct prr_record_task *t, struct prr_inject *
 
 		PRR_TRY(prr_inject_syscall(inject, SYS_munmap, args, &result, err));
 		if (result != 0)
-			return prr_fail(err, PRR_ERR_ENVIRONMENT, (int)-result,
-				"pyrr doctor",
+			return prr_fail(err, PRR_ERR_ENVIRONMENT, (int)-result, "pyrr doctor",
 				"this kernel seals the vdso (CONFIG_MSEAL_SYSTEM_MAPPINGS)");
 	}
 	return PRR_OK;
@@ -218,8 +216,7 @@ static enum prr_status claim(struct prr_record_task *t, struct prr_error *err)
 	int64_t brk;
 
 	if (t->regs.cs != 0x33)
-		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0,
-			"record a 64-bit build of the program",
+		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0, "record a 64-bit build of the program",
 			"%s is a 32-bit program", t->exec_path ? t->exec_path : "?");
 	if (!hide_vdso(t))
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
@@ -240,8 +237,8 @@ struct describe {
 	struct prr_record_task *t;
 };
 
-static enum prr_status describe_line(void *context, const struct prr_maps_line *line,
-	struct prr_error *err)
+static enum prr_status describe_line(
+	void *context, const struct prr_maps_line *line, struct prr_error *err)
 {
 	struct describe *d = context;
 	struct prr_field_mapping m = {
@@ -271,8 +268,8 @@ static enum prr_status describe_line(void *context, const struct prr_maps_line *
 
 /* Opens the very file behind a mapping: by name where that still is the file,
  * else through /proc/PID/exe (a deleted program). */
-static enum prr_status find_path(struct prr_record_task *t, uint64_t ino, const char *name,
-	char *path, size_t size)
+static enum prr_status find_path(
+	struct prr_record_task *t, uint64_t ino, const char *name, char *path, size_t size)
 {
 	struct stat st;
 
@@ -289,8 +286,8 @@ struct naming {
 	enum prr_handled *handled;
 };
 
-static enum prr_status name_line(void *context, const struct prr_maps_line *line,
-	struct prr_error *err)
+static enum prr_status name_line(
+	void *context, const struct prr_maps_line *line, struct prr_error *err)
 {
 	struct naming *n = context;
 	char path[4200];
@@ -311,16 +308,16 @@ static enum prr_status name_line(void *context, const struct prr_maps_line *line
 	return prr_mappings_add(&n->t->as->mappings, &named, err);
 }
 
-static enum prr_status start_failed(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status start_failed(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	int error = (int)-(int64_t)t->regs.rax;
 	const char *program = s->options->program;
 
 	if (error == ENOENT)
 		return prr_fail(err, PRR_ERR_NOT_FOUND, error,
-			"head -n 1 names a script's interpreter; it must exist",
-			"cannot run %s", program);
+			"head -n 1 names a script's interpreter; it must exist", "cannot run %s",
+			program);
 	if (error == ENOEXEC)
 		return prr_fail(err, PRR_ERR_NOT_EXECUTABLE, error,
 			"name the interpreter: pyrr record sh SCRIPT", "cannot run %s", program);
@@ -383,8 +380,8 @@ static enum prr_status save_pages(struct prr_record *s, struct prr_record_task *
 	return PRR_OK;
 }
 
-static enum prr_status save_memory(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status save_memory(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	char name[64];
 	enum prr_status status = PRR_OK;
@@ -404,8 +401,8 @@ static enum prr_status save_memory(struct prr_record *s, struct prr_record_task 
 	return status;
 }
 
-static enum prr_status exec_field(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status exec_field(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	const char *path = t->exec_path ? t->exec_path : "";
 	size_t len = strlen(path);
@@ -424,8 +421,8 @@ static enum prr_status exec_field(struct prr_record *s, struct prr_record_task *
 
 	memcpy(bytes, &field, sizeof(field));
 	memcpy(bytes + sizeof(field), path, len);
-	enum prr_status status = prr_event_field(s, PRR_FIELD_EXEC, bytes, sizeof(field) + len,
-		err);
+	enum prr_status status =
+		prr_event_field(s, PRR_FIELD_EXEC, bytes, sizeof(field) + len, err);
 
 	free(bytes);
 	return status;
@@ -446,8 +443,8 @@ static enum prr_status describe_mapping(struct prr_record *s, struct prr_record_
 }
 
 /* Under a tracer, and with no_new_privs, the kernel ignores the set-id bits. */
-static enum prr_status warn_of_setuid(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+static enum prr_status warn_of_setuid(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	char path[64], *text;
 	struct stat st;

@@ -175,9 +175,9 @@ enum prr_status prr_record_announce_file(
 {
 	for (size_t i = 0; i < s->file_count; i++) {
 		struct prr_stored_file *f = &s->files[i];
-		struct prr_field_stored_file field = { .store_id = store_id,
-			.size = f->content_size,
-			.hash = f->content_hash };
+		struct prr_field_stored_file field = {
+			.store_id = store_id, .size = f->content_size, .hash = f->content_hash
+		};
 
 		if (f->store_id != store_id || f->announced)
 			continue;

@@ -132,8 +132,8 @@ static enum prr_status share_or_copy(struct prr_record *s, struct prr_record_tas
 	return PRR_OK;
 }
 
-static enum prr_status join_group(struct prr_record_task *t, struct prr_record_task *c,
-	struct prr_error *err)
+static enum prr_status join_group(
+	struct prr_record_task *t, struct prr_record_task *c, struct prr_error *err)
 {
 	if (t->clone_flags & CLONE_THREAD) {
 		c->group = t->group;
@@ -209,8 +209,8 @@ static enum prr_status first_stop(struct prr_record *s, struct prr_record_task *
 	return PRR_OK;
 }
 
-enum prr_status prr_record_clone_event(struct prr_record *s, struct prr_record_task *t,
-	int event, struct prr_error *err)
+enum prr_status prr_record_clone_event(
+	struct prr_record *s, struct prr_record_task *t, int event, struct prr_error *err)
 {
 	unsigned long tid;
 	struct prr_record_task *c;
@@ -234,8 +234,8 @@ enum prr_status prr_record_clone_event(struct prr_record *s, struct prr_record_t
 	return PRR_OK;
 }
 
-enum prr_status prr_record_new_task_field(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_new_task_field(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	if (!t->new_child_uid.serial)
 		return PRR_OK; /* told of when the parent went to sleep (vfork) */
@@ -290,8 +290,8 @@ enum prr_status prr_record_exit_entry(struct prr_record *s, struct prr_record_ta
 {
 	prr_event_begin(s, t, PRR_EVENT_SYSCALL, PRR_ORIGIN_KERNEL, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, 0, PRR_SYSCALL_EVENT_NO_RETURN, err));
-	PRR_TRY(prr_record_hashes(s, t,
-		t->nr == SYS_exit_group ? PRR_HASH_LAST_CHANCE : PRR_HASH_IF_DUE, err));
+	PRR_TRY(prr_record_hashes(
+		s, t, t->nr == SYS_exit_group ? PRR_HASH_LAST_CHANCE : PRR_HASH_IF_DUE, err));
 	PRR_TRY(prr_event_commit(s, err));
 	*handled = PRR_HANDLED_DONE;
 	if (t->nr == SYS_exit_group)

@@ -442,9 +442,8 @@ void prr_patches_remove(struct prr_patch_list *patches, uint64_t start, uint64_t
 uint32_t prr_record_stream(const struct prr_record_task *t, int32_t fd);
 /* holes.c: adds the full room of outputs to `ranges` where a fault may have cut
  * the call short behind its result. */
-PRR_MUST_USE enum prr_status prr_record_cut_short(struct prr_record *s,
-	struct prr_record_task *t, int64_t result, struct prr_ranges *ranges,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_cut_short(struct prr_record *s, struct prr_record_task *t,
+	int64_t result, struct prr_ranges *ranges, struct prr_error *err);
 
 /* echo.c: descriptors that lead to the recording's stdout or stderr; fields of
  * the event that is being built */

@@ -12,14 +12,13 @@
 
 #include "../shared/seccomp.h"
 
-#define PTRACE_OPTIONS                                                          \
-	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |     \
-		PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | \
-		PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
+#define PTRACE_OPTIONS                                                                            \
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
+		PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACESECCOMP |                 \
+		PTRACE_O_EXITKILL)
 
 /* Exit codes of the child before its exec, told apart by spawn_failed. */
-enum { CHILD_NO_SECCOMP = 201,
-	CHILD_NO_TSC = 202 };
+enum { CHILD_NO_SECCOMP = 201, CHILD_NO_TSC = 202 };
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
 static _Noreturn void child(const struct prr_record_options *options, int go)
@@ -116,8 +115,8 @@ enum prr_status prr_record_spawn(struct prr_record *s, struct prr_error *err)
 		kill(tid, SIGKILL);
 		waitpid(tid, NULL, 0);
 		close(go[1]);
-		return prr_fail(err, PRR_ERR_ENVIRONMENT, error, "pyrr doctor",
-			"ptrace is forbidden here");
+		return prr_fail(
+			err, PRR_ERR_ENVIRONMENT, error, "pyrr doctor", "ptrace is forbidden here");
 	}
 	PRR_TRY(first_task(s, tid, err));
 	read_ignored(tid, s->tasks->sighand);

@@ -9,7 +9,6 @@
  * seccomp filter and the TSC trap in place; makes its task. */
 PRR_MUST_USE enum prr_status prr_record_spawn(struct prr_record *s, struct prr_error *err);
 /* The error for a program that never started. */
-PRR_MUST_USE enum prr_status prr_record_spawn_failed(struct prr_record *s,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_spawn_failed(struct prr_record *s, struct prr_error *err);
 
 #endif

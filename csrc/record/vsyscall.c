@@ -54,8 +54,8 @@ static void compute(struct prr_record *s, struct prr_record_task *t, struct answ
 	}
 }
 
-enum prr_status prr_record_vsyscall(struct prr_record *s, struct prr_record_task *t,
-	struct prr_error *err)
+enum prr_status prr_record_vsyscall(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct answer answer;
 

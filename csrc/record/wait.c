@@ -20,8 +20,8 @@ bool prr_record_resume(struct prr_record_task *t, enum prr_resume how, int signo
 	return prr_ptrace_resume(t->uid.tid, how, signo);
 }
 
-static enum prr_status keep_orphan(struct prr_record *s, pid_t tid, int status,
-	struct prr_error *err)
+static enum prr_status keep_orphan(
+	struct prr_record *s, pid_t tid, int status, struct prr_error *err)
 {
 	if (s->orphan_count == s->orphan_capacity) {
 		size_t capacity = s->orphan_capacity ? 2 * s->orphan_capacity : 16;
@@ -78,8 +78,7 @@ static struct prr_record_task *exec_identity(struct prr_record *s, pid_t tid)
 	return t;
 }
 
-static enum prr_status dispatch(struct prr_record *s, pid_t tid, int status,
-	struct prr_error *err)
+static enum prr_status dispatch(struct prr_record *s, pid_t tid, int status, struct prr_error *err)
 {
 	struct prr_record_task *t;
 
@@ -116,8 +115,8 @@ enum prr_status prr_record_collect(struct prr_record *s, bool block, struct prr_
 	}
 }
 
-enum prr_status prr_record_wait_task(struct prr_record *s, struct prr_record_task *t,
-	bool *stopped, struct prr_error *err)
+enum prr_status prr_record_wait_task(
+	struct prr_record *s, struct prr_record_task *t, bool *stopped, struct prr_error *err)
 {
 	int status;
 	pid_t tid = waitpid(t->uid.tid, &status, __WALL);
@@ -127,8 +126,8 @@ enum prr_status prr_record_wait_task(struct prr_record *s, struct prr_record_tas
 		return PRR_OK;
 	if (tid < 0) {
 		/* Reaped elsewhere: cannot happen while we are its only tracer. */
-		return prr_fail(err, PRR_ERR_TRACEE_GONE, errno, NULL, "task %d vanished",
-			t->uid.tid);
+		return prr_fail(
+			err, PRR_ERR_TRACEE_GONE, errno, NULL, "task %d vanished", t->uid.tid);
 	}
 	*stopped = true;
 	return dispatch(s, tid, status, err);
@@ -155,8 +154,8 @@ char prr_proc_state(struct prr_record_task *t)
 	return paren && paren[1] ? paren[2] : 'X';
 }
 
-enum prr_status prr_record_is_asleep(struct prr_record *s, struct prr_record_task *t,
-	bool *asleep, struct prr_error *err)
+enum prr_status prr_record_is_asleep(
+	struct prr_record *s, struct prr_record_task *t, bool *asleep, struct prr_error *err)
 {
 	*asleep = false;
 	for (;;) {

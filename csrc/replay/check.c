@@ -24,8 +24,8 @@ static const char *instruction_name(uint32_t instruction)
 
 static const char *expected_place(const struct prr_event *event, char *text, size_t size)
 {
-	const struct prr_field_instruction *instruction = prr_field_find(event,
-		PRR_FIELD_INSTRUCTION, sizeof(*instruction), NULL, NULL);
+	const struct prr_field_instruction *instruction =
+		prr_field_find(event, PRR_FIELD_INSTRUCTION, sizeof(*instruction), NULL, NULL);
 	const struct prr_field_syscall *call =
 		prr_field_find(event, PRR_FIELD_SYSCALL, sizeof(*call), NULL, NULL);
 	const struct prr_field_signal *signal =
@@ -71,8 +71,8 @@ enum prr_status prr_replay_diverged(struct prr_replay *s, struct prr_replay_task
 	return status;
 }
 
-enum prr_status prr_replay_check_regs(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_check_regs(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	uint64_t expected, actual;
 	const char *name = prr_regs_difference(&s->event->regs, &t->regs, &expected, &actual);

@@ -14,12 +14,12 @@
 
 /* Flags that shape what parent and child share; all others (tid writes,
  * namespaces, vfork's wait) are replayed from the trace. */
-#define KEPT_FLAGS                                                          \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
-		CLONE_SYSVSEM | CLONE_SETTLS | CLONE_IO)
+#define KEPT_FLAGS                                                                          \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+		CLONE_SETTLS | CLONE_IO)
 
-static enum prr_status failed(struct prr_replay *s, const char *what, int error,
-	struct prr_error *err)
+static enum prr_status failed(
+	struct prr_replay *s, const char *what, int error, struct prr_error *err)
 {
 	return prr_fail(err, PRR_ERR_SYSTEM, error, NULL, "%s failed at event %llu", what,
 		(unsigned long long)s->event->index);
@@ -74,12 +74,11 @@ static enum prr_status adopt(struct prr_replay *s, struct prr_replay_task *t,
 	return field->flags & CLONE_VM ? PRR_OK : prr_replay_forked(s, t, c, err);
 }
 
-enum prr_status prr_replay_clone(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_clone(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct prr_field_new_task field;
-	const void *data =
-		prr_field_find(s->event, PRR_FIELD_NEW_TASK, sizeof(field), NULL, NULL);
+	const void *data = prr_field_find(s->event, PRR_FIELD_NEW_TASK, sizeof(field), NULL, NULL);
 	unsigned long tid = 0;
 	int status;
 
@@ -89,8 +88,8 @@ enum prr_status prr_replay_clone(struct prr_replay *s, struct prr_replay_task *t
 	struct prr_regs regs = s->event->regs;
 	/* Children of the supervisor itself, so that none waits for another. */
 	uint64_t flags = (field.flags & KEPT_FLAGS) | CLONE_PARENT;
-	uint64_t args[6] = { flags | (field.flags & CLONE_THREAD ? 0 : SIGCHLD), field.stack, 0,
-		0, field.tls };
+	uint64_t args[6] = { flags | (field.flags & CLONE_THREAD ? 0 : SIGCHLD), field.stack, 0, 0,
+		field.tls };
 
 	regs.rip = PRR_CODE_ADDR;
 	regs.rax = SYS_clone;
@@ -124,8 +123,8 @@ enum prr_status prr_replay_clone(struct prr_replay *s, struct prr_replay_task *t
 /* -------------------------------------------------------------------- exec */
 
 /* Runs the stub in the task: its old memory and its siblings' claim go. */
-static enum prr_status exec_stub(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status exec_stub(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct {
 		uint64_t argv[2], envp[1];
@@ -164,8 +163,8 @@ static enum prr_status exec_stub(struct prr_replay *s, struct prr_replay_task *t
 	return PRR_OK;
 }
 
-static enum prr_status new_address_space(struct prr_replay *s, struct prr_replay_task *t,
-	uint32_t uid, struct prr_error *err)
+static enum prr_status new_address_space(
+	struct prr_replay *s, struct prr_replay_task *t, uint32_t uid, struct prr_error *err)
 {
 	struct prr_replay_as *as = calloc(1, sizeof(*as));
 
@@ -192,8 +191,8 @@ static void drop_zombie_leader(struct prr_replay *s, struct prr_replay_task *t)
 		}
 }
 
-static enum prr_status map_image(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status map_image(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	for (size_t i = 0; i < s->event->field_count; i++) {
 		const struct prr_field *field = &s->event->fields[i];
@@ -207,8 +206,8 @@ static enum prr_status map_image(struct prr_replay *s, struct prr_replay_task *t
 	return PRR_OK;
 }
 
-enum prr_status prr_replay_exec(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_exec(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct prr_field_exec field;
 	const void *data = prr_field_find(s->event, PRR_FIELD_EXEC, sizeof(field), NULL, NULL);
@@ -256,8 +255,8 @@ static bool has_live_sibling(struct prr_replay *s, const struct prr_replay_task 
 }
 
 /* Ends a task: one stop-free exit(2) of its own. */
-static enum prr_status end_task(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status end_task(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct prr_regs regs = t->regs;
 	int status;
@@ -292,8 +291,8 @@ static enum prr_status end_task(struct prr_replay *s, struct prr_replay_task *t,
 	return PRR_OK;
 }
 
-enum prr_status prr_replay_exit(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_exit(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	PRR_TRY(prr_replay_outputs(s, err));
 	return end_task(s, t, err);

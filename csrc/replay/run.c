@@ -75,8 +75,8 @@ static bool is_int80(const struct prr_replay *s, const struct prr_replay_task *t
 	uint8_t bytes[2];
 
 	return t->regs.rip != s->event->regs.rip &&
-	       prr_mem_read(t->tid, prr_remote(t->regs.rip - 2), bytes, sizeof(bytes)) &&
-	       memcmp(bytes, int80, sizeof(bytes)) == 0;
+		prr_mem_read(t->tid, prr_remote(t->regs.rip - 2), bytes, sizeof(bytes)) &&
+		memcmp(bytes, int80, sizeof(bytes)) == 0;
 }
 
 static enum prr_status advance_past_int80(struct prr_replay *s, struct prr_replay_task *t,
@@ -94,8 +94,8 @@ static enum prr_status advance_past_int80(struct prr_replay *s, struct prr_repla
 	}
 }
 
-enum prr_status prr_replay_to_entry(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_to_entry(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	enum prr_arrival arrival;
 	int signo;
@@ -107,8 +107,8 @@ enum prr_status prr_replay_to_entry(struct prr_replay *s, struct prr_replay_task
 		strsignal(signo), (unsigned long long)t->regs.rip);
 }
 
-enum prr_status prr_replay_to_fault(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_to_fault(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	enum prr_arrival arrival;
 	int signo;
@@ -120,8 +120,8 @@ enum prr_status prr_replay_to_fault(struct prr_replay *s, struct prr_replay_task
 		(long long)t->regs.orig_rax, (unsigned long long)t->regs.rip);
 }
 
-enum prr_status prr_replay_syscall(struct prr_replay *s, struct prr_replay_task *t,
-	uint64_t nr, const uint64_t args[6], int64_t *result, struct prr_error *err)
+enum prr_status prr_replay_syscall(struct prr_replay *s, struct prr_replay_task *t, uint64_t nr,
+	const uint64_t args[6], int64_t *result, struct prr_error *err)
 {
 	(void)s;
 	PRR_TRY(prr_inject_one(t->tid, nr, args, result, err));

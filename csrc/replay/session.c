@@ -129,8 +129,8 @@ uint64_t prr_replay_event(const struct prr_replay *s)
 
 /* ---------------------------------------------------------- one event each */
 
-static enum prr_status instruction_event(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status instruction_event(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	PRR_TRY(prr_replay_to_fault(s, t, err));
 	PRR_TRY(prr_replay_check_regs(s, t, err));
@@ -138,8 +138,8 @@ static enum prr_status instruction_event(struct prr_replay *s, struct prr_replay
 	return prr_replay_regs_after(s, t, err);
 }
 
-static enum prr_status signal_event(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status signal_event(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	const struct prr_field_signal *signal =
 		prr_field_find(s->event, PRR_FIELD_SIGNAL, sizeof(*signal), NULL, NULL);
@@ -202,13 +202,13 @@ static enum prr_status replay_event(struct prr_replay *s, struct prr_error *err)
 	default:
 		return prr_fail(err, PRR_ERR_TRACE, 0,
 			"replay it with the version of pyrr that recorded it",
-			"event %llu is of unknown kind %u",
-			(unsigned long long)s->event->index, s->event->kind);
+			"event %llu is of unknown kind %u", (unsigned long long)s->event->index,
+			s->event->kind);
 	}
 }
 
-static enum prr_status loop(struct prr_replay *s, struct prr_replay_stop *stop,
-	struct prr_error *err)
+static enum prr_status loop(
+	struct prr_replay *s, struct prr_replay_stop *stop, struct prr_error *err)
 {
 	while (!s->ended) {
 		enum prr_status status = prr_trace_reader_next(s->reader, &s->event, err);
@@ -228,8 +228,8 @@ static enum prr_status loop(struct prr_replay *s, struct prr_replay_stop *stop,
 	return PRR_OK;
 }
 
-enum prr_status prr_replay_run(struct prr_replay *s, struct prr_replay_stop *stop,
-	struct prr_error *err)
+enum prr_status prr_replay_run(
+	struct prr_replay *s, struct prr_replay_stop *stop, struct prr_error *err)
 {
 	memset(stop, 0, sizeof(*stop));
 	/* As in recording: the same TSC mode on both sides of a context switch. */

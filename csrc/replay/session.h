@@ -94,9 +94,8 @@ struct prr_replay {
 /* session.c */
 struct prr_replay_task *prr_replay_find(struct prr_replay *s, uint32_t serial);
 struct prr_replay_task *prr_replay_find_as(struct prr_replay *s, uint32_t as_uid);
-PRR_MUST_USE enum prr_status prr_replay_new_task(struct prr_replay *s,
-	struct prr_task_uid uid, pid_t tid, struct prr_replay_task **ret,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_new_task(struct prr_replay *s, struct prr_task_uid uid,
+	pid_t tid, struct prr_replay_task **ret, struct prr_error *err);
 void prr_replay_drop_task(struct prr_replay *s, struct prr_replay_task *t);
 
 /* fields.c: typed fields of the current event */
@@ -110,91 +109,85 @@ enum prr_arrival {
 	PRR_ARRIVAL_SYSCALL, /* a syscall entry, not executed */
 	PRR_ARRIVAL_SIGNAL   /* a fault: *signo */
 };
-PRR_MUST_USE enum prr_status prr_replay_advance(struct prr_replay *s,
-	struct prr_replay_task *t, enum prr_arrival *arrival, int *signo,
-	struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_to_entry(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_to_fault(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task *t,
+	enum prr_arrival *arrival, int *signo, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_to_entry(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_to_fault(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 /* Runs a syscall in the task from pyrr's page; its registers stay. */
-PRR_MUST_USE enum prr_status prr_replay_syscall(struct prr_replay *s,
-	struct prr_replay_task *t, uint64_t nr, const uint64_t args[6], int64_t *result,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_syscall(struct prr_replay *s, struct prr_replay_task *t,
+	uint64_t nr, const uint64_t args[6], int64_t *result, struct prr_error *err);
 
 /* check.c */
-PRR_MUST_USE enum prr_status prr_replay_diverged(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-PRR_MUST_USE enum prr_status prr_replay_check_regs(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_diverged(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));
+PRR_MUST_USE enum prr_status prr_replay_check_regs(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 
 /* hashes.c: compares t's memory with the hashes that the event has, if any */
-PRR_MUST_USE enum prr_status prr_replay_check_memory(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_check_memory(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 void prr_replay_names_deinit(struct prr_replay *s);
 
 /* outputs.c */
 PRR_MUST_USE enum prr_status prr_replay_outputs(struct prr_replay *s, struct prr_error *err);
 /* Those of one AddressSpace that is about to go (an exec), ahead of the rest. */
-PRR_MUST_USE enum prr_status prr_replay_outputs_of(struct prr_replay *s, uint32_t as_uid,
-	struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_regs_after(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_outputs_of(
+	struct prr_replay *s, uint32_t as_uid, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_regs_after(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 
 /* syscall.c */
-PRR_MUST_USE enum prr_status prr_replay_syscall_event(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_syscall_event(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 
 /* mm.c */
-PRR_MUST_USE enum prr_status prr_replay_memory_call(struct prr_replay *s,
-	struct prr_replay_task *t, const struct prr_syscall_view *view,
-	const uint64_t args[6], int64_t result, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_memory_call(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_syscall_view *view, const uint64_t args[6], int64_t result,
+	struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_map(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_field_mapping *mapping, struct prr_error *err);
 /* Maps a file of the supervisor (an object's memfd) in the place of `m`; leaves
  * the model alone. */
-PRR_MUST_USE enum prr_status prr_replay_map_object(struct prr_replay *s,
-	struct prr_replay_task *t, const struct prr_field_mapping *m, int fd,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_map_object(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_mapping *m, int fd, struct prr_error *err);
 /* The child of a fork: what madvise(2) said that it does not inherit. */
-PRR_MUST_USE enum prr_status prr_replay_forked(struct prr_replay *s,
-	struct prr_replay_task *parent, struct prr_replay_task *child, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_patches(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_unmap_all(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_forked(struct prr_replay *s, struct prr_replay_task *parent,
+	struct prr_replay_task *child, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_patches(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_unmap_all(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 
 /* objects.c */
 /* The memfd to map `mapping` from; -1: from its store entry. */
 PRR_MUST_USE enum prr_status prr_replay_object(struct prr_replay *s,
 	const struct prr_field_mapping *mapping, int *fd, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_file_changes(struct prr_replay *s,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_file_changes(struct prr_replay *s, struct prr_error *err);
 void prr_replay_objects_deinit(struct prr_replay *s);
 /* store.c: the trace's stored files. Notes those that the event announces. */
 PRR_MUST_USE enum prr_status prr_replay_note_stored(struct prr_replay *s, struct prr_error *err);
 /* Is what stands under that id what was stored? PRR_ERR_TRACE if not. */
 PRR_MUST_USE enum prr_status prr_replay_check_stored(
 	struct prr_replay *s, uint32_t store_id, struct prr_error *err);
-void prr_replay_store_path(const struct prr_replay *s, uint32_t store_id, char *path,
-	size_t size);
+void prr_replay_store_path(const struct prr_replay *s, uint32_t store_id, char *path, size_t size);
 
 /* process.c */
-PRR_MUST_USE enum prr_status prr_replay_clone(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_exec(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_replay_exit(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_clone(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_exec(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_replay_exit(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 
 /* spawn.c */
 PRR_MUST_USE enum prr_status prr_replay_spawn(struct prr_replay *s, struct prr_error *err);
 
 /* echo.c */
 PRR_MUST_USE enum prr_status prr_files_first(struct prr_files **ret, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_files_clone(struct prr_files *from, bool share,
-	struct prr_files **ret, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_files_clone(
+	struct prr_files *from, bool share, struct prr_files **ret, struct prr_error *err);
 void prr_files_exec(struct prr_files *files);
 void prr_files_unuse(struct prr_files *files);
 PRR_MUST_USE enum prr_status prr_replay_echo(struct prr_replay *s, struct prr_replay_task *t,

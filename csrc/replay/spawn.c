@@ -16,10 +16,9 @@
 #include "../shared/seccomp.h"
 #include "session.h"
 
-#define PTRACE_OPTIONS                                                             \
-	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |        \
-		PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESECCOMP | \
-		PTRACE_O_EXITKILL)
+#define PTRACE_OPTIONS                                                                            \
+	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
+		PTRACE_O_TRACEEXEC | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL)
 
 /* A static ELF file made of pyrr's two mappings. */
 struct stub {
@@ -44,8 +43,18 @@ static void fill_stub(struct stub *stub)
 	stub->header.e_ehsize = sizeof(Elf64_Ehdr);
 	stub->header.e_phentsize = sizeof(Elf64_Phdr);
 	stub->header.e_phnum = 2;
-	stub->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = offsetof(struct stub, code), .p_vaddr = PRR_CODE_ADDR, .p_filesz = PRR_PAGE_SIZE, .p_memsz = PRR_PAGE_SIZE, .p_align = PRR_PAGE_SIZE };
-	stub->segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = PRR_DATA_ADDR, .p_memsz = PRR_DATA_SIZE, .p_align = PRR_PAGE_SIZE };
+	stub->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = offsetof(struct stub, code),
+		.p_vaddr = PRR_CODE_ADDR,
+		.p_filesz = PRR_PAGE_SIZE,
+		.p_memsz = PRR_PAGE_SIZE,
+		.p_align = PRR_PAGE_SIZE };
+	stub->segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD,
+		.p_flags = PF_R | PF_W,
+		.p_vaddr = PRR_DATA_ADDR,
+		.p_memsz = PRR_DATA_SIZE,
+		.p_align = PRR_PAGE_SIZE };
 	memcpy(stub->code, "\x0f\x05\xcc\xcc", 4);
 }
 
@@ -120,8 +129,8 @@ static enum prr_status release(struct prr_replay *s, pid_t tid, int go, struct p
 
 		kill(tid, SIGKILL);
 		waitpid(tid, NULL, 0);
-		return prr_fail(err, PRR_ERR_ENVIRONMENT, error, "pyrr doctor",
-			"ptrace is forbidden here");
+		return prr_fail(
+			err, PRR_ERR_ENVIRONMENT, error, "pyrr doctor", "ptrace is forbidden here");
 	}
 	PRR_TRY(prr_replay_new_task(s, uid, tid, &t, err));
 	PRR_TRY(prr_files_first(&t->files, err));
@@ -153,7 +162,8 @@ enum prr_status prr_replay_spawn(struct prr_replay *s, struct prr_error *err)
 		child(s->stub_fd, go[0]);
 	}
 	close(go[0]);
-	enum prr_status status = tid < 0 ? prr_fail_errno(err, "cannot fork") : release(s, tid, go[1], err);
+	enum prr_status status =
+		tid < 0 ? prr_fail_errno(err, "cannot fork") : release(s, tid, go[1], err);
 
 	close(go[1]);
 	return status;

@@ -57,19 +57,19 @@ static enum prr_status finish(struct prr_replay *s, struct prr_replay_task *t,
 	return prr_replay_check_memory(s, t, err);
 }
 
-static enum prr_status blocked(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+static enum prr_status blocked(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	t->blocked_regs = t->regs;
 	/* vfork: the child exists and runs while its parent sleeps. */
-	if (prr_field_find(s->event, PRR_FIELD_NEW_TASK, sizeof(struct prr_field_new_task), NULL,
-		    NULL))
+	if (prr_field_find(
+		    s->event, PRR_FIELD_NEW_TASK, sizeof(struct prr_field_new_task), NULL, NULL))
 		PRR_TRY(prr_replay_clone(s, t, err));
 	return prr_replay_outputs(s, err);
 }
 
-enum prr_status prr_replay_syscall_event(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_error *err)
+enum prr_status prr_replay_syscall_event(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	const struct prr_field_syscall *call =
 		prr_field_find(s->event, PRR_FIELD_SYSCALL, sizeof(*call), NULL, NULL);

@@ -99,8 +99,7 @@ static bool check_operands(const struct sock_filter *insn, size_t pc, size_t cou
 	case BPF_JMP | BPF_JA:
 		return insn->k < after;
 	default:
-		return BPF_CLASS(insn->code) != BPF_JMP ||
-			(insn->jt < after && insn->jf < after);
+		return BPF_CLASS(insn->code) != BPF_JMP || (insn->jt < after && insn->jf < after);
 	}
 }
 
@@ -253,8 +252,8 @@ static size_t run_jump(struct machine *machine, const struct sock_filter *insn)
 	}
 }
 
-static void run_load(struct machine *machine, const struct sock_filter *insn,
-	const struct seccomp_data *data)
+static void run_load(
+	struct machine *machine, const struct sock_filter *insn, const struct seccomp_data *data)
 {
 	uint32_t value = 0;
 
@@ -281,8 +280,8 @@ static void run_load(struct machine *machine, const struct sock_filter *insn,
 		machine->x = value;
 }
 
-uint32_t prr_bpf_run(const struct sock_filter *filter, size_t count,
-	const struct seccomp_data *data)
+uint32_t prr_bpf_run(
+	const struct sock_filter *filter, size_t count, const struct seccomp_data *data)
 {
 	struct machine machine = { 0 };
 
@@ -341,8 +340,8 @@ void prr_seccomp_filters_deinit(struct prr_seccomp_filters *filters)
 	filters->newest = NULL;
 }
 
-void prr_seccomp_filters_share(struct prr_seccomp_filters *filters,
-	const struct prr_seccomp_filters *from)
+void prr_seccomp_filters_share(
+	struct prr_seccomp_filters *filters, const struct prr_seccomp_filters *from)
 {
 	struct prr_seccomp_filter *newest = from->newest;
 
@@ -352,8 +351,8 @@ void prr_seccomp_filters_share(struct prr_seccomp_filters *filters,
 	filters->newest = newest;
 }
 
-int prr_seccomp_filters_add(struct prr_seccomp_filters *filters, const struct sock_filter *filter,
-	size_t count)
+int prr_seccomp_filters_add(
+	struct prr_seccomp_filters *filters, const struct sock_filter *filter, size_t count)
 {
 	size_t path = count + (filters->newest ? filters->newest->path + FILTER_PENALTY : 0);
 	struct prr_seccomp_filter *added;
@@ -374,8 +373,8 @@ int prr_seccomp_filters_add(struct prr_seccomp_filters *filters, const struct so
 	return 0;
 }
 
-bool prr_seccomp_filters_extend(const struct prr_seccomp_filters *filters,
-	const struct prr_seccomp_filters *from)
+bool prr_seccomp_filters_extend(
+	const struct prr_seccomp_filters *filters, const struct prr_seccomp_filters *from)
 {
 	const struct prr_seccomp_filter *filter = filters->newest;
 
@@ -391,8 +390,8 @@ static int32_t precedence(uint32_t result)
 	return (int32_t)(result & SECCOMP_RET_ACTION_FULL);
 }
 
-uint32_t prr_seccomp_evaluate(const struct prr_seccomp_filters *filters,
-	const struct seccomp_data *data)
+uint32_t prr_seccomp_evaluate(
+	const struct prr_seccomp_filters *filters, const struct seccomp_data *data)
 {
 	const struct prr_seccomp_filter *filter;
 	uint32_t result = SECCOMP_RET_ALLOW;

@@ -22,8 +22,8 @@ enum prr_status prr_buffer_grow(struct prr_buffer *buffer, size_t more, struct p
 		capacity = capacity > PTRDIFF_MAX / 2 ? need : capacity * 2;
 	bytes = realloc(buffer->bytes, capacity);
 	if (!bytes)
-		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "a buffer of %zu bytes",
-			capacity);
+		return prr_fail(
+			err, PRR_ERR_SYSTEM, ENOMEM, NULL, "a buffer of %zu bytes", capacity);
 	buffer->bytes = bytes;
 	buffer->capacity = capacity;
 	return PRR_OK;

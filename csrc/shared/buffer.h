@@ -14,15 +14,15 @@ struct prr_buffer { /* zero-initialised is empty */
 
 void prr_buffer_deinit(struct prr_buffer *buffer);
 /* Out of line part of prr_buffer_reserve. */
-PRR_MUST_USE enum prr_status prr_buffer_grow(struct prr_buffer *buffer, size_t more,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_buffer_grow(
+	struct prr_buffer *buffer, size_t more, struct prr_error *err);
 /* Gives memory back when one unusually large use left more than `keep`. The
  * contents are dropped. */
 void prr_buffer_trim(struct prr_buffer *buffer, size_t keep);
 
 /* Makes room for `more` bytes after the present ones. */
-PRR_MUST_USE static inline enum prr_status
-prr_buffer_reserve(struct prr_buffer *buffer, size_t more, struct prr_error *err)
+PRR_MUST_USE static inline enum prr_status prr_buffer_reserve(
+	struct prr_buffer *buffer, size_t more, struct prr_error *err)
 {
 	if (more <= buffer->capacity - buffer->size)
 		return PRR_OK;

@@ -40,9 +40,7 @@ static char *with_strerror(char *message, int errnum)
 }
 
 __attribute__((format(printf, 5, 0))) static enum prr_status fail_v(struct prr_error *err,
-	enum prr_status status,
-	int errnum, const char *remedy,
-	const char *format, va_list ap)
+	enum prr_status status, int errnum, const char *remedy, const char *format, va_list ap)
 {
 	char *message = NULL;
 	char *remedy_copy = remedy ? strdup(remedy) : NULL;

@@ -29,8 +29,8 @@ void prr_insn_sites_deinit(struct prr_insn_sites *sites);
  * search for 0f a2 / 0f c7 first, disassembly only around hits. Says a site only
  * where it is sure (insn_sweep.h): a missed one costs the determinism of that
  * cpuid, a wrong one corrupts the program. */
-PRR_MUST_USE enum prr_status prr_insn_scan(int fd, struct prr_insn_sites *sites,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_insn_scan(
+	int fd, struct prr_insn_sites *sites, struct prr_error *err);
 
 /* What kind of instruction stands in these bytes (at most 15 given)? Returns
  * enum prr_instruction or 0, and its length. Also used at SIGSEGV for rdtsc. */

@@ -71,16 +71,14 @@ static void take_segment(struct prr_elf *elf, const Elf64_Phdr *phdr)
 	}
 	if (phdr->p_type != PT_LOAD || filesz == 0 || phdr->p_vaddr + filesz < phdr->p_vaddr)
 		return;
-	elf->loads[elf->load_count++] = (struct prr_elf_load){
-		.vaddr = phdr->p_vaddr,
+	elf->loads[elf->load_count++] = (struct prr_elf_load){ .vaddr = phdr->p_vaddr,
 		.offset = phdr->p_offset,
 		.filesz = filesz,
-		.executable = phdr->p_flags & PF_X
-	};
+		.executable = phdr->p_flags & PF_X };
 }
 
-static enum prr_status read_segments(struct prr_elf *elf, const Elf64_Ehdr *header,
-	struct prr_error *err)
+static enum prr_status read_segments(
+	struct prr_elf *elf, const Elf64_Ehdr *header, struct prr_error *err)
 {
 	if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 ||
 		header->e_phnum > MAX_SEGMENTS)
@@ -102,8 +100,8 @@ static enum prr_status read_segments(struct prr_elf *elf, const Elf64_Ehdr *head
 static bool next_section(const struct prr_elf *elf, uint32_t index, Elf64_Shdr *ret)
 {
 	return index < elf->section_count &&
-		read_all(elf, elf->section_offset + (uint64_t)index * sizeof *ret, ret,
-			sizeof *ret);
+		read_all(
+			elf, elf->section_offset + (uint64_t)index * sizeof *ret, ret, sizeof *ret);
 }
 
 static int by_start(const void *a, const void *b)
@@ -116,8 +114,8 @@ static int by_start(const void *a, const void *b)
 
 /* Executable sections. Segments of older linkers hold headers, strings and
  * .rodata beside the code; without a section table that is not known. */
-static enum prr_status read_sections(struct prr_elf *elf, const Elf64_Ehdr *header,
-	struct prr_error *err)
+static enum prr_status read_sections(
+	struct prr_elf *elf, const Elf64_Ehdr *header, struct prr_error *err)
 {
 	Elf64_Shdr section;
 
@@ -134,9 +132,8 @@ static enum prr_status read_sections(struct prr_elf *elf, const Elf64_Ehdr *head
 		if (section.sh_type != SHT_PROGBITS || !(section.sh_flags & SHF_EXECINSTR) ||
 			section.sh_size == 0 || section.sh_addr + section.sh_size < section.sh_addr)
 			continue;
-		elf->code[elf->code_count++] = (struct prr_elf_range){
-			section.sh_addr, section.sh_addr + section.sh_size
-		};
+		elf->code[elf->code_count++] = (struct prr_elf_range){ section.sh_addr,
+			section.sh_addr + section.sh_size };
 	}
 	qsort(elf->code, elf->code_count, sizeof *elf->code, by_start);
 	return PRR_OK;
@@ -156,8 +153,8 @@ enum prr_status prr_elf_open(struct prr_elf *elf, int fd, struct prr_error *err)
 	elf->size = (uint64_t)st.st_size;
 	if (!read_all(elf, 0, &header, sizeof header) ||
 		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-		header.e_ident[EI_CLASS] != ELFCLASS64 ||
-		header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
+		header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+		header.e_machine != EM_X86_64)
 		return PRR_OK;
 	elf->entry = header.e_entry;
 	PRR_TRY(read_segments(elf, &header, err));
@@ -345,8 +342,8 @@ struct unwind_entry { /* relative to .eh_frame_hdr's address */
 };
 
 /* Last entry that starts at or before addr. */
-static const struct unwind_entry *find_entry(const struct unwind_entry *table, size_t count,
-	uint64_t base, uint64_t addr)
+static const struct unwind_entry *find_entry(
+	const struct unwind_entry *table, size_t count, uint64_t base, uint64_t addr)
 {
 	size_t low = 0, high = count;
 
@@ -384,11 +381,10 @@ static enum prr_status find_in_unwind(const struct prr_elf *elf, struct prr_elf_
 	table = malloc(entries * sizeof *table);
 	if (!table)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "cannot keep %u FDEs", entries);
-	got = prr_elf_read(elf, elf->unwind_offset + sizeof header, table,
-		entries * sizeof *table);
+	got = prr_elf_read(elf, elf->unwind_offset + sizeof header, table, entries * sizeof *table);
 	for (size_t i = 0; i < count; ++i) {
-		const struct unwind_entry *entry = find_entry(table, got / sizeof *table,
-			elf->unwind_vaddr, places[i].addr);
+		const struct unwind_entry *entry =
+			find_entry(table, got / sizeof *table, elf->unwind_vaddr, places[i].addr);
 
 		if (entry)
 			set_function(&places[i],
@@ -474,8 +470,8 @@ enum prr_status prr_elf_find_functions(const struct prr_elf *elf, struct prr_elf
 	PRR_TRY(find_in_unwind(elf, places, count, err));
 	fixed = calloc(count + 1, 1);
 	if (!fixed)
-		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "cannot keep %zu candidates",
-			count);
+		return prr_fail(
+			err, PRR_ERR_SYSTEM, ENOMEM, NULL, "cannot keep %zu candidates", count);
 	for (size_t i = 0; i < count; ++i) {
 		fixed[i] = places[i].end > places[i].start;
 		covered += fixed[i];

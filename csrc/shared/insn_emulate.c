@@ -21,8 +21,8 @@ static bool decode(const uint8_t *bytes, size_t len, ZydisDecodedInstruction *in
 	if (!bytes || len == 0)
 		return false;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes,
-		len < MAX_LENGTH ? len : MAX_LENGTH, insn));
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+		&decoder, NULL, bytes, len < MAX_LENGTH ? len : MAX_LENGTH, insn));
 }
 
 static uint32_t kind_of(const ZydisDecodedInstruction *insn)
@@ -110,8 +110,8 @@ void prr_cpuid_mask(uint32_t leaf, uint32_t subleaf, struct prr_cpuid *data)
 	case 7:
 		if (subleaf != 0)
 			break;
-		data->ebx &= ~(uint32_t)(STRUCTURED_EBX_HLE | STRUCTURED_EBX_RTM |
-			STRUCTURED_EBX_RDSEED);
+		data->ebx &= ~(
+			uint32_t)(STRUCTURED_EBX_HLE | STRUCTURED_EBX_RTM | STRUCTURED_EBX_RDSEED);
 		data->ecx &= ~(uint32_t)(STRUCTURED_ECX_WAITPKG | STRUCTURED_ECX_RDPID);
 		data->edx &= ~(uint32_t)STRUCTURED_EDX_TSXLDTRK;
 		break;
@@ -207,19 +207,13 @@ static bool random_bytes(void *buf, size_t len)
 /* An instruction with a register operand in modrm.rm and REX.B. */
 static uint64_t *operand_register(const ZydisDecodedInstruction *insn, struct prr_regs *regs)
 {
-	return general_register(regs,
-		insn->raw.modrm.rm | (unsigned int)(insn->raw.rex.B ? 8 : 0));
+	return general_register(regs, insn->raw.modrm.rm | (unsigned int)(insn->raw.rex.B ? 8 : 0));
 }
 
-static enum prr_status emulate_random(const ZydisDecodedInstruction *insn, struct prr_regs *regs,
-	struct prr_error *err)
+static enum prr_status emulate_random(
+	const ZydisDecodedInstruction *insn, struct prr_regs *regs, struct prr_error *err)
 {
-	enum { CF = 1,
-		PF = 4,
-		AF = 0x10,
-		ZF = 0x40,
-		SF = 0x80,
-		OF = 0x800 };
+	enum { CF = 1, PF = 4, AF = 0x10, ZF = 0x40, SF = 0x80, OF = 0x800 };
 	uint64_t *operand = operand_register(insn, regs);
 	uint64_t value = 0;
 

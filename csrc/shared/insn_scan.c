@@ -51,8 +51,8 @@ void prr_insn_sites_deinit(struct prr_insn_sites *sites)
 	memset(sites, 0, sizeof *sites);
 }
 
-static enum prr_status add_site(struct prr_insn_sites *sites, const struct prr_insn_site *site,
-	struct prr_error *err)
+static enum prr_status add_site(
+	struct prr_insn_sites *sites, const struct prr_insn_site *site, struct prr_error *err)
 {
 	if (sites->count == sites->capacity) {
 		size_t capacity = sites->capacity ? sites->capacity * 2 : 16;
@@ -100,8 +100,8 @@ static bool may_be_site(const uint8_t *p)
 	return p[0] == 0x0f && (p[1] == 0xa2 || (p[1] == 0xc7 && p[2] >= 0xf0));
 }
 
-static enum prr_status add_candidate(struct scan *scan, const struct prr_elf_load *load,
-	uint64_t offset, struct prr_error *err)
+static enum prr_status add_candidate(
+	struct scan *scan, const struct prr_elf_load *load, uint64_t offset, struct prr_error *err)
 {
 	uint64_t addr = load->vaddr + (offset - load->offset);
 
@@ -113,8 +113,7 @@ static enum prr_status add_candidate(struct scan *scan, const struct prr_elf_loa
 	}
 	if (scan->count == scan->capacity) {
 		size_t capacity = scan->capacity ? scan->capacity * 2 : 64;
-		struct prr_elf_place *items =
-			realloc(scan->candidates, capacity * sizeof *items);
+		struct prr_elf_place *items = realloc(scan->candidates, capacity * sizeof *items);
 
 		if (!items)
 			return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL,
@@ -138,8 +137,8 @@ static enum prr_status search(struct scan *scan, const struct prr_elf_load *load
 		__m128i first = _mm_loadu_si128((const __m128i *)(const void *)(bytes + at));
 		__m128i second = _mm_loadu_si128((const __m128i *)(const void *)(bytes + at + 1));
 		__m128i hit = _mm_and_si128(_mm_cmpeq_epi8(first, escape),
-			_mm_or_si128(_mm_cmpeq_epi8(second, cpuid),
-				_mm_cmpeq_epi8(second, group9)));
+			_mm_or_si128(
+				_mm_cmpeq_epi8(second, cpuid), _mm_cmpeq_epi8(second, group9)));
 		unsigned int mask = (unsigned int)_mm_movemask_epi8(hit);
 
 		for (; mask; mask &= mask - 1) {
@@ -156,8 +155,8 @@ static enum prr_status search(struct scan *scan, const struct prr_elf_load *load
 	return PRR_OK;
 }
 
-static enum prr_status search_load(struct scan *scan, const struct prr_elf_load *load,
-	uint8_t *chunk, struct prr_error *err)
+static enum prr_status search_load(
+	struct scan *scan, const struct prr_elf_load *load, uint8_t *chunk, struct prr_error *err)
 {
 	uint64_t done = 0;
 
@@ -172,8 +171,8 @@ static enum prr_status search_load(struct scan *scan, const struct prr_elf_load 
 		 * beyond the segment's end. */
 		if (got <= CHUNK)
 			memset(chunk + got, 0, 2);
-		PRR_TRY(search(scan, load, chunk, got <= CHUNK ? got : CHUNK,
-			load->offset + done, err));
+		PRR_TRY(search(
+			scan, load, chunk, got <= CHUNK ? got : CHUNK, load->offset + done, err));
 		if (got < want)
 			break;
 		done += CHUNK;
@@ -193,8 +192,8 @@ static enum prr_status sweep_range(struct scan *scan, const struct prr_elf_load 
 		return PRR_OK;
 	scan->swept_start = start;
 	scan->swept_end = end;
-	scan->swept_len = prr_elf_read(&scan->elf, load->offset + (start - load->vaddr),
-		scan->code, want);
+	scan->swept_len =
+		prr_elf_read(&scan->elf, load->offset + (start - load->vaddr), scan->code, want);
 	return prr_sweep_function(&scan->sweep, scan->code, scan->swept_len, entry_only, err);
 }
 
@@ -243,8 +242,8 @@ static enum prr_status examine(struct scan *scan, const struct prr_elf_place *pl
 	return PRR_OK;
 }
 
-static enum prr_status scan_elf(struct scan *scan, struct prr_insn_sites *sites,
-	struct prr_error *err)
+static enum prr_status scan_elf(
+	struct scan *scan, struct prr_insn_sites *sites, struct prr_error *err)
 {
 	scan->code = malloc(PRR_SWEEP_MAX > CHUNK + 2 ? PRR_SWEEP_MAX : CHUNK + 2);
 	if (!scan->code)

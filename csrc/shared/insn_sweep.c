@@ -18,12 +18,7 @@ enum {
 
 /* Marks of a byte: an instruction starts at it, or it lies inside one, as seen
  * by strong flow (from the function's start) or weak flow (from a gap). */
-enum mark {
-	START_STRONG = 1,
-	INSIDE_STRONG = 2,
-	START_WEAK = 4,
-	INSIDE_WEAK = 8
-};
+enum mark { START_STRONG = 1, INSIDE_STRONG = 2, START_WEAK = 4, INSIDE_WEAK = 8 };
 
 struct code { /* bytes being decoded, and what it may still cost */
 	const uint8_t *bytes;
@@ -49,8 +44,8 @@ static bool decode(struct code *code, size_t at, ZydisDecodedInstruction *insn)
 	--*code->budget;
 	if (left > MAX_LENGTH)
 		left = MAX_LENGTH;
-	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&code->decoder, NULL,
-		code->bytes + at, left, insn));
+	return ZYAN_SUCCESS(
+		ZydisDecoderDecodeInstruction(&code->decoder, NULL, code->bytes + at, left, insn));
 }
 
 /* Whether execution never goes on to the next instruction. */
@@ -115,8 +110,8 @@ static bool sets_eax(struct code *code, size_t at)
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	size_t left = code->len - at < MAX_LENGTH ? code->len - at : MAX_LENGTH;
 
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&code->decoder, code->bytes + at, left, &insn,
-		    operands)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+		    &code->decoder, code->bytes + at, left, &insn, operands)))
 		return false;
 	for (size_t i = 0; i < insn.operand_count_visible; ++i) {
 		if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -132,8 +127,7 @@ static bool sets_eax(struct code *code, size_t at)
  * the carry flag must be tested before anything changes it. */
 static bool sane_after(struct code *code, size_t at, bool want_carry)
 {
-	enum { LOOK = 10,
-		CARRY_LOOK = 6 };
+	enum { LOOK = 10, CARRY_LOOK = 6 };
 	ZydisDecodedInstruction insn;
 	bool carry = !want_carry;
 
@@ -157,8 +151,8 @@ static bool sane_after(struct code *code, size_t at, bool want_carry)
 
 /* starts[0..count): the starts of the instructions before the site, nearest
  * first. */
-static bool plausible(struct code *code, const size_t *starts, size_t count,
-	const struct prr_insn_site *site)
+static bool plausible(
+	struct code *code, const size_t *starts, size_t count, const struct prr_insn_site *site)
 {
 	size_t at = (size_t)site->file_offset;
 	bool is_cpuid = site->instruction == PRR_INSTRUCTION_CPUID;
@@ -186,8 +180,8 @@ static bool plausible(struct code *code, const size_t *starts, size_t count,
 
 /* Whether the instruction that starts at `start` is the one whose 0f byte is
  * `opcode`: what stands between are its prefixes. */
-static bool is_site(const uint8_t *code, size_t len, size_t start, size_t opcode,
-	struct prr_insn_site *site)
+static bool is_site(
+	const uint8_t *code, size_t len, size_t start, size_t opcode, struct prr_insn_site *site)
 {
 	uint32_t length = 0;
 	uint32_t kind;
@@ -247,8 +241,7 @@ static bool push_target(struct prr_sweep *sweep, size_t target)
 }
 
 /* Direct target of a relative branch or call inside the code; false: none. */
-static bool branch_target(const ZydisDecodedInstruction *insn, size_t at, size_t len,
-	size_t *ret)
+static bool branch_target(const ZydisDecodedInstruction *insn, size_t at, size_t len, size_t *ret)
 {
 	int64_t target;
 
@@ -325,14 +318,14 @@ enum prr_status prr_sweep_function(struct prr_sweep *sweep, const uint8_t *code_
 
 out_of_memory:
 	sweep->len = 0;
-	return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL,
-		"cannot allocate the stack of branch targets");
+	return prr_fail(
+		err, PRR_ERR_SYSTEM, ENOMEM, NULL, "cannot allocate the stack of branch targets");
 }
 
 /* The starts of up to `max` instructions before `at`, nearest first, as marked:
  * those that decode up to exactly the next one. */
-static size_t starts_before(struct prr_sweep *sweep, struct code *code, size_t at,
-	size_t *starts, size_t max)
+static size_t starts_before(
+	struct prr_sweep *sweep, struct code *code, size_t at, size_t *starts, size_t max)
 {
 	ZydisDecodedInstruction insn;
 	size_t count = 0;
@@ -425,9 +418,7 @@ static void vote(struct code *code, size_t site, uint8_t *lengths, uint8_t *arri
 bool prr_sweep_resync(struct prr_sweep *sweep, const uint8_t *bytes, size_t len, size_t opcode,
 	struct prr_insn_site *site)
 {
-	enum { LOOK = 10,
-		MIN_VOTES = 24,
-		MAJORITY = 16 };
+	enum { LOOK = 10, MIN_VOTES = 24, MAJORITY = 16 };
 	uint8_t lengths[PRR_SWEEP_BEFORE], arrivals[PRR_SWEEP_BEFORE];
 	size_t starts[LOOK];
 	size_t yes, no, count, start, first, at;

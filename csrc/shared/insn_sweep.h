@@ -42,8 +42,8 @@ void prr_sweep_deinit(struct prr_sweep *sweep);
 
 /* Follows the flow of the function code[0..len), len <= PRR_SWEEP_MAX. With
  * `entry_only` the end is a guess: only what flow proves is believed. */
-PRR_MUST_USE enum prr_status prr_sweep_function(struct prr_sweep *sweep,
-	const uint8_t *code, size_t len, bool entry_only, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_sweep_function(struct prr_sweep *sweep, const uint8_t *code,
+	size_t len, bool entry_only, struct prr_error *err);
 
 /* Whether the opcode byte 0f at `opcode` belongs to an instruction that
  * prr_insn_classify knows (rdtsc is not asked for) in the function last swept.
@@ -52,7 +52,7 @@ bool prr_sweep_verdict(struct prr_sweep *sweep, size_t opcode, struct prr_insn_s
 
 /* The same for bytes of no known function; code should reach PRR_SWEEP_BEFORE
  * bytes back and PRR_SWEEP_AFTER on. Forgets the function last swept. */
-bool prr_sweep_resync(struct prr_sweep *sweep, const uint8_t *code, size_t len,
-	size_t opcode, struct prr_insn_site *site);
+bool prr_sweep_resync(struct prr_sweep *sweep, const uint8_t *code, size_t len, size_t opcode,
+	struct prr_insn_site *site);
 
 #endif

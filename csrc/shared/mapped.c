@@ -22,8 +22,8 @@ static size_t home(const struct prr_mapped *mapped, uint64_t dev, uint64_t ino)
 }
 
 /* The object's slot, or the free one where it belongs. */
-static struct prr_mapped_object *slot_of(const struct prr_mapped *mapped, uint64_t dev,
-	uint64_t ino)
+static struct prr_mapped_object *slot_of(
+	const struct prr_mapped *mapped, uint64_t dev, uint64_t ino)
 {
 	for (size_t i = home(mapped, dev, ino);; i = (i + 1) & (mapped->capacity - 1)) {
 		struct prr_mapped_object *slot = &mapped->slots[i];
@@ -33,8 +33,8 @@ static struct prr_mapped_object *slot_of(const struct prr_mapped *mapped, uint64
 	}
 }
 
-struct prr_mapped_object *prr_mapped_find(const struct prr_mapped *mapped, uint64_t dev,
-	uint64_t ino)
+struct prr_mapped_object *prr_mapped_find(
+	const struct prr_mapped *mapped, uint64_t dev, uint64_t ino)
 {
 	if (mapped->count == 0)
 		return NULL;
@@ -71,8 +71,8 @@ static bool names_object(const struct prr_field_mapping *mapping)
 	return mapping->dev || mapping->ino;
 }
 
-enum prr_status prr_mapped_add(struct prr_mapped *mapped,
-	const struct prr_field_mapping *mapping, struct prr_error *err)
+enum prr_status prr_mapped_add(
+	struct prr_mapped *mapped, const struct prr_field_mapping *mapping, struct prr_error *err)
 {
 	if (!names_object(mapping))
 		return PRR_OK;

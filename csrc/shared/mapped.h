@@ -28,11 +28,11 @@ struct prr_mapped { /* zero-initialised is empty */
 
 void prr_mapped_deinit(struct prr_mapped *mapped);
 /* NULL: nobody maps it. Borrowed until the next change. */
-struct prr_mapped_object *prr_mapped_find(const struct prr_mapped *mapped, uint64_t dev,
-	uint64_t ino);
+struct prr_mapped_object *prr_mapped_find(
+	const struct prr_mapped *mapped, uint64_t dev, uint64_t ino);
 /* A mapping that names an object came (also by a split) or went. */
-PRR_MUST_USE enum prr_status prr_mapped_add(struct prr_mapped *mapped,
-	const struct prr_field_mapping *mapping, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_mapped_add(
+	struct prr_mapped *mapped, const struct prr_field_mapping *mapping, struct prr_error *err);
 void prr_mapped_remove(struct prr_mapped *mapped, const struct prr_field_mapping *mapping);
 
 #endif

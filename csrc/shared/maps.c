@@ -19,8 +19,8 @@ static bool parse_line(char *text, struct prr_maps_line *line)
 
 	text[strcspn(text, "\n")] = '\0';
 	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		    &line->start, &line->end, perms, &line->offset, &major_number,
-		    &minor_number, &line->ino, &path_at) != 7)
+		    &line->start, &line->end, perms, &line->offset, &major_number, &minor_number,
+		    &line->ino, &path_at) != 7)
 		return false;
 	line->dev = makedev(major_number, minor_number);
 	line->prot = (perms[0] == 'r' ? PROT_READ : 0u) | (perms[1] == 'w' ? PROT_WRITE : 0u) |
@@ -31,8 +31,8 @@ static bool parse_line(char *text, struct prr_maps_line *line)
 }
 
 enum prr_status prr_maps_each(int tid,
-	enum prr_status (*each)(void *context, const struct prr_maps_line *line,
-		struct prr_error *err),
+	enum prr_status (*each)(
+		void *context, const struct prr_maps_line *line, struct prr_error *err),
 	void *context, struct prr_error *err)
 {
 	char name[64];

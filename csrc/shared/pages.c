@@ -29,8 +29,7 @@ _Static_assert(sizeof(struct scan_arg) == 96, "struct pm_scan_arg");
 #define SCAN_IS_SWAPPED (1ull << 4)
 #define SCAN_IS_ZERO_PAGE (1ull << 5)
 
-enum { SCAN_ROOM = 128,
-	ENTRIES_AT_ONCE = 1024 };
+enum { SCAN_ROOM = 128, ENTRIES_AT_ONCE = 1024 };
 
 enum prr_status prr_pagemap_open(struct prr_pagemap *pagemap, pid_t tid, struct prr_error *err)
 {
@@ -97,9 +96,9 @@ static bool append(uint64_t page, struct prr_page_run *runs, size_t room, size_t
 	return true;
 }
 
-static enum prr_status read_entries(const struct prr_pagemap *pagemap, uint64_t start,
-	uint64_t end, bool shared, struct prr_page_run *runs, size_t room, size_t *count,
-	uint64_t *next, struct prr_error *err)
+static enum prr_status read_entries(const struct prr_pagemap *pagemap, uint64_t start, uint64_t end,
+	bool shared, struct prr_page_run *runs, size_t room, size_t *count, uint64_t *next,
+	struct prr_error *err)
 {
 	uint64_t entries[ENTRIES_AT_ONCE];
 	uint64_t at = start;

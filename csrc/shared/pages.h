@@ -26,8 +26,8 @@ struct prr_pagemap {
 	bool no_scan; /* this kernel has no PAGEMAP_SCAN */
 };
 
-PRR_MUST_USE enum prr_status prr_pagemap_open(struct prr_pagemap *pagemap, pid_t tid,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_pagemap_open(
+	struct prr_pagemap *pagemap, pid_t tid, struct prr_error *err);
 void prr_pagemap_close(struct prr_pagemap *pagemap);
 
 /* Finds touched pages of [start, end), in order: `runs` has room for `room`, *count

@@ -12,9 +12,9 @@
 
 _Static_assert(sizeof(struct prr_regs) == sizeof(struct user_regs_struct),
 	"prr_regs mirrors user_regs_struct");
-#define SAME_PLACE(ours, theirs)                                   \
-	_Static_assert(offsetof(struct prr_regs, ours) ==          \
-			offsetof(struct user_regs_struct, theirs), \
+#define SAME_PLACE(ours, theirs)                                                              \
+	_Static_assert(                                                                       \
+		offsetof(struct prr_regs, ours) == offsetof(struct user_regs_struct, theirs), \
 		"prr_regs mirrors user_regs_struct")
 SAME_PLACE(r15, r15);
 SAME_PLACE(rax, rax);

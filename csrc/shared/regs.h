@@ -33,7 +33,7 @@ void prr_regs_canonical_syscall(struct prr_regs *regs);
 /* Names the first differing register of two states at a syscall entry or trap;
  * NULL when equal. RF and TF are ignored, so is rax at a syscall entry where it
  * is -ENOSYS on both sides. */
-const char *prr_regs_difference(const struct prr_regs *expected,
-	const struct prr_regs *actual, uint64_t *expected_value, uint64_t *actual_value);
+const char *prr_regs_difference(const struct prr_regs *expected, const struct prr_regs *actual,
+	uint64_t *expected_value, uint64_t *actual_value);
 
 #endif

@@ -21,8 +21,8 @@ enum {
 
 static enum prr_status read_failed(const struct prr_blocks *blocks, struct prr_error *err)
 {
-	return prr_fail(err, PRR_ERR_TRACE, errno, NULL, "reading the trace's file '%s'",
-		blocks->name);
+	return prr_fail(
+		err, PRR_ERR_TRACE, errno, NULL, "reading the trace's file '%s'", blocks->name);
 }
 
 /* Reads up to len bytes; *got is less only at the end of the file. */
@@ -31,8 +31,8 @@ static enum prr_status read_at(const struct prr_blocks *blocks, uint64_t at, voi
 {
 	*got = 0;
 	while (*got < len) {
-		ssize_t n = pread(blocks->fd, (uint8_t *)bytes + *got, len - *got,
-			(off_t)(at + *got));
+		ssize_t n =
+			pread(blocks->fd, (uint8_t *)bytes + *got, len - *got, (off_t)(at + *got));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -45,8 +45,8 @@ static enum prr_status read_at(const struct prr_blocks *blocks, uint64_t at, voi
 	return PRR_OK;
 }
 
-static enum prr_status file_size(const struct prr_blocks *blocks, uint64_t *ret,
-	struct prr_error *err)
+static enum prr_status file_size(
+	const struct prr_blocks *blocks, uint64_t *ret, struct prr_error *err)
 {
 	struct stat st;
 
@@ -56,8 +56,8 @@ static enum prr_status file_size(const struct prr_blocks *blocks, uint64_t *ret,
 	return PRR_OK;
 }
 
-static enum prr_status check_file_header(const struct prr_blocks *blocks, const char *dir,
-	struct prr_error *err)
+static enum prr_status check_file_header(
+	const struct prr_blocks *blocks, const char *dir, struct prr_error *err)
 {
 	const char *magic = blocks->events ? PRR_TRACE_EVENTS_MAGIC : PRR_TRACE_DATA_MAGIC;
 	const char *remedy = "record the program again: pyrr record PROGRAM";
@@ -70,20 +70,20 @@ static enum prr_status check_file_header(const struct prr_blocks *blocks, const 
 			"'%s/%s' is not a stream of a pyrr trace", dir, blocks->name);
 	if (header.version != PRR_TRACE_VERSION)
 		return prr_fail(err, PRR_ERR_TRACE, 0, remedy,
-			"'%s/%s' has trace format version %u; this pyrr reads version %d",
-			dir, blocks->name, header.version, PRR_TRACE_VERSION);
+			"'%s/%s' has trace format version %u; this pyrr reads version %d", dir,
+			blocks->name, header.version, PRR_TRACE_VERSION);
 	if (header.crc != prr_file_header_crc(&header) || header.size != sizeof(header))
 		return prr_fail(err, PRR_ERR_TRACE, 0, remedy, "the header of '%s/%s' is damaged",
 			dir, blocks->name);
 	if (header.arch != PRR_ARCH_X86_64)
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
-			"'%s/%s' was recorded on architecture %u; pyrr knows x86-64 (%d)",
-			dir, blocks->name, header.arch, PRR_ARCH_X86_64);
+			"'%s/%s' was recorded on architecture %u; pyrr knows x86-64 (%d)", dir,
+			blocks->name, header.arch, PRR_ARCH_X86_64);
 	return PRR_OK;
 }
 
-enum prr_status prr_blocks_init(struct prr_blocks *blocks, int dir_fd, const char *dir,
-	bool events, struct prr_error *err)
+enum prr_status prr_blocks_init(
+	struct prr_blocks *blocks, int dir_fd, const char *dir, bool events, struct prr_error *err)
 {
 	struct stat st;
 
@@ -95,8 +95,8 @@ enum prr_status prr_blocks_init(struct prr_blocks *blocks, int dir_fd, const cha
 	/* O_NONBLOCK: a FIFO put in the file's place must not hang the open. */
 	blocks->fd = openat(dir_fd, blocks->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (blocks->fd < 0)
-		return prr_fail(err, PRR_ERR_TRACE, errno, NULL, "opening '%s/%s'", dir,
-			blocks->name);
+		return prr_fail(
+			err, PRR_ERR_TRACE, errno, NULL, "opening '%s/%s'", dir, blocks->name);
 	if (fstat(blocks->fd, &st) < 0)
 		return read_failed(blocks, err);
 	if (!S_ISREG(st.st_mode))
@@ -121,8 +121,8 @@ void prr_blocks_deinit(struct prr_blocks *blocks)
 /* ----------------------------------------------------------------- one block */
 
 /* Notes why the stream ends at file offset `at`. */
-__attribute__((format(printf, 3, 4))) static enum prr_status
-ends(struct prr_blocks *blocks, uint64_t at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static enum prr_status ends(
+	struct prr_blocks *blocks, uint64_t at, const char *format, ...)
 {
 	char *why = NULL;
 	va_list ap;
@@ -189,8 +189,8 @@ enum prr_status prr_blocks_header(struct prr_blocks *blocks, uint64_t at, uint64
 	if (at + sizeof(*h) > size || h->stored_size > size - at - sizeof(*h))
 		return ends(blocks, at, "the file ends within a block");
 	ret->next_at = at + sizeof(*h) + h->stored_size;
-	if (__builtin_add_overflow(first, blocks->events ? h->event_count : h->raw_size,
-		    &ret->next_first))
+	if (__builtin_add_overflow(
+		    first, blocks->events ? h->event_count : h->raw_size, &ret->next_first))
 		return ends(blocks, at, "a block past the largest number");
 	return PRR_OK;
 }
@@ -215,8 +215,7 @@ static enum prr_status unpack(struct prr_blocks *blocks, const struct prr_block 
 }
 
 enum prr_status prr_blocks_load(struct prr_blocks *blocks, const struct prr_block *block,
-	ZSTD_DCtx *zstd, struct prr_buffer *packed, struct prr_buffer *raw,
-	struct prr_error *err)
+	ZSTD_DCtx *zstd, struct prr_buffer *packed, struct prr_buffer *raw, struct prr_error *err)
 {
 	const struct prr_block_header *h = &block->header;
 	struct prr_buffer *stored = h->codec == PRR_CODEC_STORED ? raw : packed;
@@ -255,8 +254,7 @@ static void add_mark(struct prr_blocks *blocks, uint64_t first, uint64_t at)
 }
 
 /* Walks one block on. */
-static enum prr_status walk(struct prr_blocks *blocks, struct prr_block *ret,
-	struct prr_error *err)
+static enum prr_status walk(struct prr_blocks *blocks, struct prr_block *ret, struct prr_error *err)
 {
 	PRR_TRY(prr_blocks_header(blocks, blocks->front_at, blocks->front_first, ret, err));
 	add_mark(blocks, ret->header.first, ret->at);
@@ -290,8 +288,8 @@ static const struct prr_block_mark *mark_before(const struct prr_blocks *blocks,
 	return &blocks->marks[low];
 }
 
-enum prr_status prr_blocks_find(struct prr_blocks *blocks, uint64_t key, struct prr_block *ret,
-	struct prr_error *err)
+enum prr_status prr_blocks_find(
+	struct prr_blocks *blocks, uint64_t key, struct prr_block *ret, struct prr_error *err)
 {
 	const struct prr_block_mark *mark;
 	enum prr_status status, reached;

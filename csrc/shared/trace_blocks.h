@@ -45,27 +45,25 @@ struct prr_blocks {
 
 /* Opens `name` in dir_fd and checks its file header. `dir` is for messages. Call
  * _deinit whatever the result. */
-PRR_MUST_USE enum prr_status prr_blocks_init(struct prr_blocks *blocks, int dir_fd,
-	const char *dir, bool events, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_blocks_init(
+	struct prr_blocks *blocks, int dir_fd, const char *dir, bool events, struct prr_error *err);
 void prr_blocks_deinit(struct prr_blocks *blocks);
 
 /* Reads and checks the header at a place of the file, where the key `first` must
  * begin. PRR_END: no plausible complete block there. */
 PRR_MUST_USE enum prr_status prr_blocks_header(struct prr_blocks *blocks, uint64_t at,
-	uint64_t first, struct prr_block *ret,
-	struct prr_error *err);
+	uint64_t first, struct prr_block *ret, struct prr_error *err);
 /* Finds the block that holds `key`. PRR_END: the stream ends before it; *ret is
  * then the last block, its header.magic 0 when there is none. */
-PRR_MUST_USE enum prr_status prr_blocks_find(struct prr_blocks *blocks, uint64_t key,
-	struct prr_block *ret, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_blocks_find(
+	struct prr_blocks *blocks, uint64_t key, struct prr_block *ret, struct prr_error *err);
 /* Walks until the front has passed `key` - 1. PRR_END: the stream ends before. */
-PRR_MUST_USE enum prr_status prr_blocks_reach(struct prr_blocks *blocks, uint64_t key,
-	struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_blocks_reach(
+	struct prr_blocks *blocks, uint64_t key, struct prr_error *err);
 /* Reads, verifies and unpacks the payload into *raw; `packed` is working space.
  * PRR_END: the block is damaged. */
 PRR_MUST_USE enum prr_status prr_blocks_load(struct prr_blocks *blocks,
-	const struct prr_block *block, ZSTD_DCtx *zstd,
-	struct prr_buffer *packed, struct prr_buffer *raw,
-	struct prr_error *err);
+	const struct prr_block *block, ZSTD_DCtx *zstd, struct prr_buffer *packed,
+	struct prr_buffer *raw, struct prr_error *err);
 
 #endif

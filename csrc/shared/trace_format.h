@@ -69,8 +69,7 @@ struct prr_file_header {
 };
 _Static_assert(sizeof(struct prr_file_header) == 32, "packed");
 
-enum prr_codec { PRR_CODEC_STORED = 0,
-	PRR_CODEC_ZSTD = 1 };
+enum prr_codec { PRR_CODEC_STORED = 0, PRR_CODEC_ZSTD = 1 };
 
 struct prr_block_header {
 	uint32_t magic;

@@ -50,8 +50,8 @@ struct prr_trace_reader {
 	char *end_reason; /* owned */
 };
 
-static enum prr_status open_trace(struct prr_trace_reader *reader, const char *dir,
-	struct prr_error *err)
+static enum prr_status open_trace(
+	struct prr_trace_reader *reader, const char *dir, struct prr_error *err)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum prr_status status;
@@ -66,8 +66,8 @@ static enum prr_status open_trace(struct prr_trace_reader *reader, const char *d
 	return status;
 }
 
-enum prr_status prr_trace_reader_create(const char *dir, struct prr_trace_reader **ret,
-	struct prr_error *err)
+enum prr_status prr_trace_reader_create(
+	const char *dir, struct prr_trace_reader **ret, struct prr_error *err)
 {
 	struct prr_trace_reader *reader = calloc(1, sizeof(*reader));
 	enum prr_status status;
@@ -130,16 +130,15 @@ static const void *take(struct cursor *cursor, uint64_t len)
 	return bytes;
 }
 
-static enum prr_status damaged(const struct prr_trace_reader *reader, const char *what,
-	struct prr_error *err)
+static enum prr_status damaged(
+	const struct prr_trace_reader *reader, const char *what, struct prr_error *err)
 {
 	return prr_fail(err, PRR_ERR_TRACE, 0, NULL, "event %llu of the trace is malformed: %s",
 		(unsigned long long)reader->next_index, what);
 }
 
 static enum prr_status check_record(const struct prr_trace_reader *reader,
-	const struct prr_event_record *record, size_t left,
-	struct prr_error *err)
+	const struct prr_event_record *record, size_t left, struct prr_error *err)
 {
 	if (record->size < sizeof(*record) || record->size > left || record->size % 8)
 		return damaged(reader, "its size is impossible", err);
@@ -211,8 +210,8 @@ static enum prr_status decode_output(struct prr_trace_reader *reader, struct cur
 	return PRR_OK;
 }
 
-static enum prr_status decode_field(struct prr_trace_reader *reader, struct cursor *cursor,
-	struct prr_error *err)
+static enum prr_status decode_field(
+	struct prr_trace_reader *reader, struct cursor *cursor, struct prr_error *err)
 {
 	const struct prr_field_record *record = take(cursor, sizeof(*record));
 	struct prr_field field;
@@ -240,8 +239,8 @@ static enum prr_status decode_field(struct prr_trace_reader *reader, struct curs
 /* Everything of the record behind its fixed part; *data gets the offset after
  * the event's output bytes. */
 static enum prr_status decode_body(struct prr_trace_reader *reader,
-	const struct prr_event_record *record, struct cursor *cursor,
-	uint64_t *data, struct prr_error *err)
+	const struct prr_event_record *record, struct cursor *cursor, uint64_t *data,
+	struct prr_error *err)
 {
 	const void *position = NULL;
 	const uint64_t *skip = NULL;
@@ -279,8 +278,8 @@ static enum prr_status note_end(struct prr_trace_reader *reader, const char *why
 	if (reader->last_kind == PRR_EVENT_TRACE_END)
 		return PRR_END;
 	if (last)
-		n = asprintf(&reader->end_reason,
-			"the trace ends early, after event %llu: %s", last, why ? why : "?");
+		n = asprintf(&reader->end_reason, "the trace ends early, after event %llu: %s",
+			last, why ? why : "?");
 	else
 		n = asprintf(&reader->end_reason, "the trace holds no event: %s", why ? why : "?");
 	if (n < 0)
@@ -352,18 +351,18 @@ static void rewind_block(struct prr_trace_reader *reader)
 
 /* Makes `block` the one at hand. When it cannot be read (PRR_END, errors) the
  * next call to load_next tries it again. */
-static enum prr_status load(struct prr_trace_reader *reader, const struct prr_block *block,
-	struct prr_error *err)
+static enum prr_status load(
+	struct prr_trace_reader *reader, const struct prr_block *block, struct prr_error *err)
 {
 	uint16_t kind = block->header.first == reader->next_index ? reader->last_kind : 0;
 
-	reader->block = (struct prr_block){ .next_at = block->at,
-		.next_first = block->header.first };
+	reader->block =
+		(struct prr_block){ .next_at = block->at, .next_first = block->header.first };
 	reader->left = 0;
 	reader->next_index = block->header.first;
 	reader->last_kind = kind;
-	PRR_TRY(prr_blocks_load(&reader->events, block, reader->zstd, &reader->packed,
-		&reader->raw, err));
+	PRR_TRY(prr_blocks_load(
+		&reader->events, block, reader->zstd, &reader->packed, &reader->raw, err));
 	reader->block = *block;
 	rewind_block(reader);
 	reader->last_kind = kind;
@@ -374,13 +373,13 @@ static enum prr_status load_next(struct prr_trace_reader *reader, struct prr_err
 {
 	struct prr_block block;
 
-	PRR_TRY(prr_blocks_header(&reader->events, reader->block.next_at,
-		reader->block.next_first, &block, err));
+	PRR_TRY(prr_blocks_header(
+		&reader->events, reader->block.next_at, reader->block.next_first, &block, err));
 	return load(reader, &block, err);
 }
 
-enum prr_status prr_trace_reader_next(struct prr_trace_reader *reader, const struct prr_event **ret,
-	struct prr_error *err)
+enum prr_status prr_trace_reader_next(
+	struct prr_trace_reader *reader, const struct prr_event **ret, struct prr_error *err)
 {
 	enum prr_status status;
 
@@ -399,8 +398,8 @@ enum prr_status prr_trace_reader_next(struct prr_trace_reader *reader, const str
 }
 
 /* Decodes on within the block until `index` is next. */
-static enum prr_status skip_to(struct prr_trace_reader *reader, uint64_t index,
-	struct prr_error *err)
+static enum prr_status skip_to(
+	struct prr_trace_reader *reader, uint64_t index, struct prr_error *err)
 {
 	enum prr_status status = PRR_OK;
 
@@ -410,8 +409,8 @@ static enum prr_status skip_to(struct prr_trace_reader *reader, uint64_t index,
 	return status == PRR_END ? PRR_OK : status; /* _next will say it again */
 }
 
-enum prr_status prr_trace_reader_seek(struct prr_trace_reader *reader, uint64_t index,
-	struct prr_error *err)
+enum prr_status prr_trace_reader_seek(
+	struct prr_trace_reader *reader, uint64_t index, struct prr_error *err)
 {
 	struct prr_block block;
 	enum prr_status status;
@@ -444,8 +443,8 @@ const char *prr_trace_reader_end_reason(const struct prr_trace_reader *reader)
 /* --------------------------------------------------------------- output bytes */
 
 /* Makes the data block that holds `offset` the one at hand. */
-static enum prr_status load_data(struct prr_trace_reader *reader, uint64_t offset,
-	struct prr_error *err)
+static enum prr_status load_data(
+	struct prr_trace_reader *reader, uint64_t offset, struct prr_error *err)
 {
 	struct prr_block block = reader->data_block;
 	enum prr_status status;
@@ -468,8 +467,8 @@ static enum prr_status load_data(struct prr_trace_reader *reader, uint64_t offse
 	return PRR_OK;
 }
 
-enum prr_status prr_trace_reader_output_data(struct prr_trace_reader *reader, size_t i,
-	const uint8_t **data, struct prr_error *err)
+enum prr_status prr_trace_reader_output_data(
+	struct prr_trace_reader *reader, size_t i, const uint8_t **data, struct prr_error *err)
 {
 	const struct prr_block *block = &reader->data_block;
 	const struct prr_output *output;

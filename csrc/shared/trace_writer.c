@@ -63,8 +63,7 @@ struct prr_trace_writer {
 	struct prr_buffer packed; /* header and payload on their way to a file */
 };
 
-static enum prr_status write_failed(const struct stream *stream, size_t len,
-	struct prr_error *err)
+static enum prr_status write_failed(const struct stream *stream, size_t len, struct prr_error *err)
 {
 	bool full = errno == ENOSPC || errno == EDQUOT;
 
@@ -73,8 +72,8 @@ static enum prr_status write_failed(const struct stream *stream, size_t len,
 		"writing %zu bytes to the trace's file '%s'", len, stream->name);
 }
 
-static enum prr_status stream_pwrite(struct stream *stream, const void *bytes, size_t len,
-	struct prr_error *err)
+static enum prr_status stream_pwrite(
+	struct stream *stream, const void *bytes, size_t len, struct prr_error *err)
 {
 	size_t done = 0;
 
@@ -97,12 +96,12 @@ static enum prr_status stream_pwrite(struct stream *stream, const void *bytes, s
 static enum prr_status stream_open(struct stream *stream, int dir_fd, const char *dir,
 	const char *magic, struct prr_error *err)
 {
-	struct prr_file_header header = { .version = PRR_TRACE_VERSION,
-		.arch = PRR_ARCH_X86_64,
-		.size = sizeof(header) };
+	struct prr_file_header header = {
+		.version = PRR_TRACE_VERSION, .arch = PRR_ARCH_X86_64, .size = sizeof(header)
+	};
 
-	stream->fd = openat(dir_fd, stream->name,
-		O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	stream->fd = openat(
+		dir_fd, stream->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (stream->fd < 0)
 		return prr_fail_errno(err, "creating '%s/%s'", dir, stream->name);
 	memcpy(header.magic, magic, sizeof(header.magic));
@@ -110,8 +109,8 @@ static enum prr_status stream_open(struct stream *stream, int dir_fd, const char
 	return stream_pwrite(stream, &header, sizeof(header), err);
 }
 
-static enum prr_status open_streams(struct prr_trace_writer *writer, const char *dir,
-	struct prr_error *err)
+static enum prr_status open_streams(
+	struct prr_trace_writer *writer, const char *dir, struct prr_error *err)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum prr_status status;
@@ -142,8 +141,8 @@ static enum prr_status allocate(struct prr_trace_writer *writer, struct prr_erro
 	return prr_buffer_reserve(&writer->fields, 16384, err);
 }
 
-enum prr_status prr_trace_writer_create(const char *dir, struct prr_trace_writer **ret,
-	struct prr_error *err)
+enum prr_status prr_trace_writer_create(
+	const char *dir, struct prr_trace_writer **ret, struct prr_error *err)
 {
 	struct prr_trace_writer *writer = calloc(1, sizeof(*writer));
 	enum prr_status status;
@@ -184,8 +183,8 @@ void prr_trace_writer_destroy(struct prr_trace_writer *writer)
 
 /* ------------------------------------------------------------------- blocks */
 
-static enum prr_status refuse_if_closed(const struct prr_trace_writer *writer,
-	struct prr_error *err)
+static enum prr_status refuse_if_closed(
+	const struct prr_trace_writer *writer, struct prr_error *err)
 {
 	if (writer->broken)
 		return prr_fail(err, PRR_ERR_SYSTEM, writer->broken, NULL,
@@ -243,8 +242,7 @@ static enum prr_status pack(struct prr_trace_writer *writer, struct prr_block_he
 }
 
 static enum prr_status write_block(struct prr_trace_writer *writer, struct stream *stream,
-	struct prr_block_header *header, struct prr_buffer *raw,
-	struct prr_error *err)
+	struct prr_block_header *header, struct prr_buffer *raw, struct prr_error *err)
 {
 	enum prr_status status = pack(writer, header, raw, err);
 
@@ -325,8 +323,8 @@ static enum prr_status expect_begun(const struct prr_trace_writer *writer, struc
 	return PRR_OK;
 }
 
-static enum prr_status expect_output(const struct prr_trace_writer *writer, uint64_t addr,
-	uint64_t len, struct prr_error *err)
+static enum prr_status expect_output(
+	const struct prr_trace_writer *writer, uint64_t addr, uint64_t len, struct prr_error *err)
 {
 	PRR_TRY(expect_begun(writer, err));
 	if (len && addr + (len - 1) < addr)
@@ -336,8 +334,8 @@ static enum prr_status expect_output(const struct prr_trace_writer *writer, uint
 	return PRR_OK;
 }
 
-static enum prr_status put_output(struct prr_trace_writer *writer, const struct prr_output *output,
-	struct prr_error *err)
+static enum prr_status put_output(
+	struct prr_trace_writer *writer, const struct prr_output *output, struct prr_error *err)
 {
 	const struct prr_output_record record = { .as_uid = output->as_uid,
 		.kind = output->kind,
@@ -358,18 +356,16 @@ static enum prr_status put_output(struct prr_trace_writer *writer, const struct 
 }
 
 enum prr_status prr_trace_writer_output(struct prr_trace_writer *writer, uint32_t as_uid,
-	uint64_t addr, const void *data, size_t len,
-	struct prr_error *err)
+	uint64_t addr, const void *data, size_t len, struct prr_error *err)
 {
 	const uint8_t *bytes = data;
 
 	PRR_TRY(expect_output(writer, addr, len, err));
 	while (len) {
 		size_t n = len < PRR_OUTPUT_MAX ? len : PRR_OUTPUT_MAX;
-		const struct prr_output output = { .as_uid = as_uid,
-			.kind = PRR_OUTPUT_BYTES,
-			.addr = addr,
-			.len = n };
+		const struct prr_output output = {
+			.as_uid = as_uid, .kind = PRR_OUTPUT_BYTES, .addr = addr, .len = n
+		};
 
 		if (writer->data_block.size + n > PRR_DATA_BLOCK_MAX)
 			PRR_TRY(flush_data(writer, err));
@@ -382,16 +378,16 @@ enum prr_status prr_trace_writer_output(struct prr_trace_writer *writer, uint32_
 	return PRR_OK;
 }
 
-enum prr_status prr_trace_writer_output_ref(struct prr_trace_writer *writer,
-	const struct prr_output *output, struct prr_error *err)
+enum prr_status prr_trace_writer_output_ref(
+	struct prr_trace_writer *writer, const struct prr_output *output, struct prr_error *err)
 {
 	struct prr_output part = *output;
 	uint64_t left = output->len;
 
 	PRR_TRY(expect_output(writer, output->addr, output->len, err));
 	if (output->kind != PRR_OUTPUT_STORE && output->kind != PRR_OUTPUT_HOLE)
-		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-			"an output reference of kind %u", output->kind);
+		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "an output reference of kind %u",
+			output->kind);
 	if (output->kind == PRR_OUTPUT_STORE && output->store_offset + left < left)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
 			"an output reference past the end of any file");
@@ -405,9 +401,8 @@ enum prr_status prr_trace_writer_output_ref(struct prr_trace_writer *writer,
 	return PRR_OK;
 }
 
-enum prr_status prr_trace_writer_field(struct prr_trace_writer *writer, uint16_t tag,
-	bool required, const void *data, size_t len,
-	struct prr_error *err)
+enum prr_status prr_trace_writer_field(struct prr_trace_writer *writer, uint16_t tag, bool required,
+	const void *data, size_t len, struct prr_error *err)
 {
 	static const uint8_t zeros[8];
 	const struct prr_field_record record = {
@@ -420,8 +415,7 @@ enum prr_status prr_trace_writer_field(struct prr_trace_writer *writer, uint16_t
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "a field with tag %u", tag);
 	if (len > UINT32_MAX || writer->field_count == UINT32_MAX)
 		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0, NULL,
-			"a field of %zu bytes as number %u of its event", len,
-			writer->field_count);
+			"a field of %zu bytes as number %u of its event", len, writer->field_count);
 	PRR_TRY(prr_buffer_reserve(&writer->fields, sizeof(record) + len + 7, err));
 	prr_buffer_put(&writer->fields, &record, sizeof(record));
 	prr_buffer_put(&writer->fields, data, len);
@@ -496,14 +490,14 @@ static enum prr_status check_head(const struct prr_event *head, struct prr_error
 	if (head->kind < 1 || head->kind > PRR_EVENT_KIND_LAST || head->arch != PRR_ARCH_X86_64 ||
 		head->origin > PRR_ORIGIN_LAST)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
-			"an event of kind %u, architecture %u, origin %u", head->kind,
-			head->arch, head->origin);
+			"an event of kind %u, architecture %u, origin %u", head->kind, head->arch,
+			head->origin);
 	return PRR_OK;
 }
 
 /* Cuts the block where the event would not fit, and finds the event's base. */
-static enum prr_status make_room(struct prr_trace_writer *writer, uint64_t **base,
-	struct prr_error *err)
+static enum prr_status make_room(
+	struct prr_trace_writer *writer, uint64_t **base, struct prr_error *err)
 {
 	size_t need = RECORD_FIXED_MAX + writer->outputs.size + writer->fields.size;
 
@@ -521,8 +515,8 @@ static enum prr_status make_room(struct prr_trace_writer *writer, uint64_t **bas
 	return prr_buffer_reserve(&writer->block, need, err);
 }
 
-enum prr_status prr_trace_writer_commit(struct prr_trace_writer *writer, uint64_t *index,
-	struct prr_error *err)
+enum prr_status prr_trace_writer_commit(
+	struct prr_trace_writer *writer, uint64_t *index, struct prr_error *err)
 {
 	uint64_t *base = NULL;
 

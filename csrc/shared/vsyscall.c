@@ -7,8 +7,8 @@
 #include "error.h"
 #include "ptrace.h"
 
-enum prr_status prr_vsyscall_leave(pid_t tid, int64_t result, struct prr_regs *regs,
-	struct prr_error *err)
+enum prr_status prr_vsyscall_leave(
+	pid_t tid, int64_t result, struct prr_regs *regs, struct prr_error *err)
 {
 	int status;
 

@@ -20,7 +20,7 @@ static inline bool prr_is_vsyscall(uint64_t rip)
  * and the task stops again where the function returned to, before the next
  * instruction. *regs then holds its registers. rip itself must not be changed
  * at the stop: the kernel kills the task for that (emulate_vsyscall). */
-PRR_MUST_USE enum prr_status prr_vsyscall_leave(pid_t tid, int64_t result,
-	struct prr_regs *regs, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_vsyscall_leave(
+	pid_t tid, int64_t result, struct prr_regs *regs, struct prr_error *err);
 
 #endif

@@ -19,13 +19,13 @@
 
 #include "bpf.h"
 
-#define CHECK(condition)                                                                 \
-	do {                                                                             \
-		if (!(condition)) {                                                      \
-			fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, \
-				__func__, #condition);                                   \
-			_exit(1);                                                        \
-		}                                                                        \
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s: not true: %s\n", __FILE__, __LINE__, __func__, \
+				#condition);                                                       \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
 static uint64_t random_state = 88172645463325252U;
@@ -92,8 +92,7 @@ static uint32_t random_offset(void)
 static struct sock_filter random_valid(uint32_t left)
 {
 	static const uint16_t alu[] = { BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND, BPF_OR,
-		BPF_XOR,
-		BPF_LSH, BPF_RSH, BPF_NEG };
+		BPF_XOR, BPF_LSH, BPF_RSH, BPF_NEG };
 	static const uint16_t jumps[] = { BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET };
 	uint16_t source = random_below(2) ? BPF_X : BPF_K, op;
 	uint32_t k = random_value();
@@ -108,8 +107,8 @@ static struct sock_filter random_valid(uint32_t left)
 				(random_below(2) ? BPF_IMM : BPF_LEN),
 			k);
 	case 4:
-		return (struct sock_filter)BPF_STMT(random_below(2) ? BPF_ST : BPF_STX,
-			random_below(3));
+		return (struct sock_filter)BPF_STMT(
+			random_below(2) ? BPF_ST : BPF_STX, random_below(3));
 	case 5:
 		return (struct sock_filter)BPF_STMT(
 			(random_below(2) ? BPF_LD : BPF_LDX) | BPF_MEM, random_below(3));
@@ -203,9 +202,7 @@ static void random_data(struct seccomp_data *data)
 }
 
 /* What a syscall came to: its errno (0: it returned 0), or one of these. */
-enum {
-	KILLED = -1
-};
+enum { KILLED = -1 };
 
 static int outcome_expected(uint32_t result)
 {
@@ -290,8 +287,8 @@ static void test_against_kernel(void)
 			compare_in_child(seed);
 		CHECK(waitpid(pid, &status, 0) == pid);
 		if (status != 0)
-			fprintf(stderr, "seed %#llx: wait status %#x\n",
-				(unsigned long long)seed, status);
+			fprintf(stderr, "seed %#llx: wait status %#x\n", (unsigned long long)seed,
+				status);
 		CHECK(status == 0);
 	}
 }
@@ -446,8 +443,7 @@ static void test_precedence(void)
 {
 	static const uint32_t rising[] = { SECCOMP_RET_ALLOW, SECCOMP_RET_LOG, SECCOMP_RET_TRACE,
 		SECCOMP_RET_USER_NOTIF, SECCOMP_RET_ERRNO, SECCOMP_RET_TRAP,
-		SECCOMP_RET_KILL_THREAD,
-		SECCOMP_RET_KILL_PROCESS };
+		SECCOMP_RET_KILL_THREAD, SECCOMP_RET_KILL_PROCESS };
 	struct prr_seccomp_filters filters;
 	struct seccomp_data data = { 0 };
 
@@ -538,8 +534,9 @@ int main(void)
 	test_sharing();
 	test_path_limit();
 	if (!can_install()) {
-		fprintf(stderr, "test_bpf: skipped the comparison: "
-				"seccomp filters are forbidden here\n");
+		fprintf(stderr,
+			"test_bpf: skipped the comparison: "
+			"seccomp filters are forbidden here\n");
 		return 0;
 	}
 	test_bounds_against_kernel();

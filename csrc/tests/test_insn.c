@@ -103,9 +103,7 @@ static struct prr_regs some_regs(void)
 static uint64_t emulate_one(uint32_t kind, const uint8_t *bytes, size_t len, unsigned int number,
 	unsigned int width, uint64_t old)
 {
-	enum { ARITHMETIC = 0x8d5,
-		CF = 1,
-		RF = 0x10000 };
+	enum { ARITHMETIC = 0x8d5, CF = 1, RF = 0x10000 };
 	struct prr_regs regs = some_regs(), expected;
 	uint64_t got;
 
@@ -207,8 +205,8 @@ static void test_emulate_cpuid(void)
 {
 	static const uint32_t plain[] = { 0, 2, 4, 0xd, 0x15, 0x16, 0x40000000, 0x80000000,
 		0x80000002, 0x80000007 };
-	static const uint32_t ids[] = { 1, 7, 0xb, 0x1f, 0x8000001e, 0x80000026,
-		0x7ffffff0, 0xffffff };
+	static const uint32_t ids[] = { 1, 7, 0xb, 0x1f, 0x8000001e, 0x80000026, 0x7ffffff0,
+		0xffffff };
 	struct prr_cpuid highest = prr_cpuid_read(0, 0);
 	cpu_set_t old, one;
 
@@ -267,10 +265,10 @@ static void test_cpuid_mask(void)
 	CHECK(same(masked_ones(7, 1), kept));
 	CHECK(same(masked_ones(0xb, 1), (struct prr_cpuid){ ones, ones, ones, 0 }));
 	CHECK(same(masked_ones(0x1f, 2), (struct prr_cpuid){ ones, ones, ones, 0 }));
-	CHECK(same(masked_ones(0x80000008, 0),
-		(struct prr_cpuid){ ones, ones & ~16U, ones, ones }));
-	CHECK(same(masked_ones(0x8000001e, 0),
-		(struct prr_cpuid){ 0, 0xffffff00, 0xffffff00, ones }));
+	CHECK(same(
+		masked_ones(0x80000008, 0), (struct prr_cpuid){ ones, ones & ~16U, ones, ones }));
+	CHECK(same(
+		masked_ones(0x8000001e, 0), (struct prr_cpuid){ 0, 0xffffff00, 0xffffff00, ones }));
 	CHECK(same(masked_ones(0xd, 1), kept));
 	CHECK(same(masked_ones(0x40000001, 0), kept));
 }
@@ -461,8 +459,8 @@ static size_t wrap(uint8_t *code, const uint8_t *middle, size_t len)
 	return len + 8;
 }
 
-static void expect_in_function(const uint8_t *middle, size_t len, uint32_t kind, size_t at,
-	uint32_t length)
+static void expect_in_function(
+	const uint8_t *middle, size_t len, uint32_t kind, size_t at, uint32_t length)
 {
 	static struct image image;
 	uint8_t code[256];
@@ -518,8 +516,8 @@ static void test_scan_flow(void)
 {
 	static const uint8_t offsets[] = { 0x3e, 0xff, 0xe0, 0x10, 0xa0, 0xff, 0xff, 0x0f, 0xa2,
 		0xff, 0xff, 0x20, 0xa0, 0xff, 0xff };
-	static const uint8_t after_table[] = { 0x3e, 0xff, 0xe0, 0x66, 0x90, 0xb8, 7, 0, 0, 0,
-		0x31, 0xc9, 0x0f, 0xa2, 0x89, 0xd8 };
+	static const uint8_t after_table[] = { 0x3e, 0xff, 0xe0, 0x66, 0x90, 0xb8, 7, 0, 0, 0, 0x31,
+		0xc9, 0x0f, 0xa2, 0x89, 0xd8 };
 
 	/* jmp over a table that holds the bytes, with eax set before it. */
 	expect_in_function(BYTES(0x31, 0xc0, 0xeb, 4, 0x0f, 0xa2, 0, 0, 0x90), 0, 0, 0);

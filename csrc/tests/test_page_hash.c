@@ -26,16 +26,15 @@ static void ok(enum prr_status status)
 
 static uint8_t *map(size_t pages, int flags)
 {
-	void *at = mmap(NULL, pages * PRR_PAGE_SIZE, PROT_READ | PROT_WRITE,
-		flags | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(
+		NULL, pages * PRR_PAGE_SIZE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
 
 	assert(at != MAP_FAILED);
 	return at;
 }
 
 /* A model with the one mapping, as mmap(2) would be recorded. */
-static struct prr_mappings model_of(const uint8_t *at, size_t pages, uint32_t kind,
-	uint32_t flags)
+static struct prr_mappings model_of(const uint8_t *at, size_t pages, uint32_t kind, uint32_t flags)
 {
 	struct prr_mappings mappings = { 0 };
 	struct prr_field_mapping m = {
@@ -50,8 +49,7 @@ static struct prr_mappings model_of(const uint8_t *at, size_t pages, uint32_t ki
 	return mappings;
 }
 
-static struct prr_page_hashes take(const struct prr_mappings *mappings, uint64_t sp,
-	size_t limit)
+static struct prr_page_hashes take(const struct prr_mappings *mappings, uint64_t sp, size_t limit)
 {
 	struct prr_page_hashes hashes = { 0 };
 	struct prr_memory_view view = { getpid(), mappings, &sp, 1 };

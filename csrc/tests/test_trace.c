@@ -60,8 +60,8 @@ static void write_event(struct prr_trace_writer *writer, uint64_t i)
 	memset(bytes, (int)(i % 251), sizeof(bytes));
 	prr_trace_writer_begin(writer, &head);
 	for (uint64_t k = 0; k < i % 3; k++)
-		OK(prr_trace_writer_output(writer, 7, 0x7000 + k * 4096, bytes,
-			1 + (i + k) % sizeof(bytes), &error));
+		OK(prr_trace_writer_output(
+			writer, 7, 0x7000 + k * 4096, bytes, 1 + (i + k) % sizeof(bytes), &error));
 	OK(prr_trace_writer_field(writer, PRR_FIELD_SYSCALL, true, &field, sizeof(field), &error));
 	OK(prr_trace_writer_field(writer, 999, false, "unknown", 7, &error));
 	OK(prr_trace_writer_commit(writer, &index, &error));
@@ -344,8 +344,7 @@ static void test_growth(void)
 
 static void test_large(void)
 {
-	enum { FIELD = 10 << 20,
-		OUTPUT = 3500000 };
+	enum { FIELD = 10 << 20, OUTPUT = 3500000 };
 	struct prr_trace_writer *writer = new_writer("large");
 	struct prr_event head = head_for(4);
 	struct prr_output hole = {

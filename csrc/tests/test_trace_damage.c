@@ -22,18 +22,16 @@
 #include "error.h"
 #include "trace_format.h"
 
-#define CHECK(condition)                                                                 \
-	do {                                                                             \
-		if (!(condition)) {                                                      \
-			fprintf(stderr, "%s:%d: round %llu: not true: %s\n", __FILE__,   \
-				__LINE__, (unsigned long long)round_number, #condition); \
-			abort();                                                         \
-		}                                                                        \
+#define CHECK(condition)                                                                         \
+	do {                                                                                     \
+		if (!(condition)) {                                                              \
+			fprintf(stderr, "%s:%d: round %llu: not true: %s\n", __FILE__, __LINE__, \
+				(unsigned long long)round_number, #condition);                   \
+			abort();                                                                 \
+		}                                                                                \
 	} while (0)
 
-enum { EVENTS = 60,
-	BLOCK_EVENTS = 20,
-	FILE_MAX = 1 << 20 };
+enum { EVENTS = 60, BLOCK_EVENTS = 20, FILE_MAX = 1 << 20 };
 
 struct file {
 	uint8_t bytes[FILE_MAX];
@@ -79,8 +77,8 @@ static void write_trace(const char *dir)
 		fill(i, &head, bytes);
 		prr_trace_writer_begin(writer, &head);
 		for (uint64_t k = 0; k < i % 3; k++)
-			CHECK(prr_trace_writer_output(writer, 1, 4096 * k, bytes, 1 + i % 64,
-				      &error) == PRR_OK);
+			CHECK(prr_trace_writer_output(
+				      writer, 1, 4096 * k, bytes, 1 + i % 64, &error) == PRR_OK);
 		if (i % 7 == 0) {
 			CHECK(prr_trace_writer_output_ref(writer, &hole, &error) == PRR_OK);
 			CHECK(prr_trace_writer_output_ref(writer, &store, &error) == PRR_OK);
