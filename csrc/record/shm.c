@@ -4,6 +4,7 @@
  * the event, as a change of the object. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -38,17 +39,16 @@ static enum prr_status find_line(
 	return PRR_OK;
 }
 
-/* Attached for the first time ever: all zeros. */
-static bool is_fresh(const struct prr_record_task *t)
+/* The segment's status; false where it cannot be had, for it is in another IPC
+ * namespace than the supervisor. */
+static bool read_status(const struct prr_record_task *t, struct shmid_ds *segment)
 {
 	char path[64];
 	struct stat own, its;
-	struct shmid_ds segment;
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/ipc", t->uid.tid);
 	return stat("/proc/self/ns/ipc", &own) == 0 && stat(path, &its) == 0 &&
-		own.st_ino == its.st_ino && shmctl((int)t->args[0], IPC_STAT, &segment) == 0 &&
-		segment.shm_nattch == 1 && segment.shm_dtime == 0;
+		own.st_ino == its.st_ino && shmctl((int)t->args[0], IPC_STAT, segment) == 0;
 }
 
 static enum prr_status append_contents(struct prr_record *s, struct prr_record_task *t,
@@ -76,6 +76,28 @@ static enum prr_status append_contents(struct prr_record *s, struct prr_record_t
 	return PRR_OK;
 }
 
+/* The recording's only attachment of the segment is the one just made. */
+static enum prr_status first_seen(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_field_mapping *m, struct prr_error *err)
+{
+	struct shmid_ds segment;
+	char *text;
+
+	if (!read_status(t, &segment))
+		return append_contents(s, t, m, err);
+	if (segment.shm_nattch == 1 && segment.shm_dtime == 0)
+		return PRR_OK; /* the first attachment ever: all zeros */
+	PRR_TRY(append_contents(s, t, m, err));
+	if (segment.shm_nattch == 1)
+		return PRR_OK;
+	if (asprintf(&text,
+		    "shared memory segment %d is attached outside of the recording, too: what is "
+		    "written there is not replayed",
+		    (int)t->args[0]) < 0)
+		text = NULL;
+	return prr_record_want_warning(s, text, err);
+}
+
 enum prr_status prr_record_shmat_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err)
 {
@@ -99,7 +121,7 @@ enum prr_status prr_record_shmat_exit(struct prr_record *s, struct prr_record_ta
 
 	PRR_TRY(prr_mappings_add(&t->as->mappings, &m, err));
 	PRR_TRY(prr_event_mapping(s, &m, "", err));
-	return known || is_fresh(t) ? PRR_OK : append_contents(s, t, &m, err);
+	return known ? PRR_OK : first_seen(s, t, &m, err);
 }
 
 /* The next part of what was attached at `addr`, from *at on: parts of it may have
