@@ -1,4 +1,4 @@
-/* sources: shared/page_hash.c shared/pages.c shared/mappings.c shared/mapped.c shared/mem.c shared/error.c */
+/* sources: shared/page*.c shared/mapp*.c shared/mem.c shared/error.c */
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Page hashes, taken of this very process. */
 #define _GNU_SOURCE
