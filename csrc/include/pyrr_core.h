@@ -465,4 +465,20 @@ PRR_API uint64_t prr_replay_event(const struct prr_replay *session);
  * (PITFALLS A10). -1 when the affinity mask cannot be read. */
 PRR_API int32_t prr_choose_cpu(void);
 
+/* ----------------------------------------------------------- facts of a CPU */
+
+/* What decides whether register state fits (PITFALLS A16); 0: unknown. */
+struct prr_cpu_state {
+	uint64_t xcr0;       /* enabled state components (Intel SDM vol. 1, 13.3) */
+	uint32_t xsave_size; /* bytes of an XSAVE area with all of them */
+	uint32_t mxcsr_mask; /* valid bits of MXCSR */
+};
+PRR_API void prr_cpu_state(struct prr_cpu_state *ret);
+
+struct prr_cpuid_answer {
+	uint32_t eax, ebx, ecx, edx;
+};
+/* What a recorded program is told of this CPU. */
+PRR_API void prr_cpu_leaf(uint32_t leaf, uint32_t subleaf, struct prr_cpuid_answer *ret);
+
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Choosing the core that supervisor and tracees share. */
+ * Choosing the core that supervisor and tracees share; what CPU this is. */
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <string.h>
 
+#include "insn.h"
 #include "pyrr_core.h"
 
 /* Busy time of each core so far, in clock ticks (proc_stat(5)). */
@@ -52,4 +53,44 @@ int32_t prr_choose_cpu(void)
 			best = cpu;
 	}
 	return best;
+}
+
+/* cpuid(1).ecx: the OS has enabled XSAVE, so that xgetbv may be used. */
+#define OSXSAVE (1u << 27)
+
+static uint64_t read_xcr0(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return (uint64_t)high << 32 | low;
+}
+
+/* Intel SDM vol. 1, 11.6.6: byte 28 of an FXSAVE area; 0 stands for 0xffbf. */
+static uint32_t read_mxcsr_mask(void)
+{
+	uint8_t area[512] __attribute__((aligned(16))) = { 0 };
+	uint32_t mask;
+
+	__asm__ volatile("fxsave %0" : "=m"(area));
+	memcpy(&mask, area + 28, sizeof(mask));
+	return mask ? mask : 0xffbf;
+}
+
+void prr_cpu_state(struct prr_cpu_state *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->mxcsr_mask = read_mxcsr_mask();
+	if (!(prr_cpuid_read(1, 0).ecx & OSXSAVE))
+		return;
+	ret->xcr0 = read_xcr0();
+	ret->xsave_size = prr_cpuid_read(0xd, 0).ebx;
+}
+
+void prr_cpu_leaf(uint32_t leaf, uint32_t subleaf, struct prr_cpuid_answer *ret)
+{
+	struct prr_cpuid data = prr_cpuid_read(leaf, subleaf);
+
+	prr_cpuid_mask(leaf, subleaf, &data);
+	*ret = (struct prr_cpuid_answer){ data.eax, data.ebx, data.ecx, data.edx };
 }

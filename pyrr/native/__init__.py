@@ -5,6 +5,7 @@ Handles own their C objects, belong to the thread that made them, and raise the
 exceptions of `pyrr.errors`. No C pointer leaves this package.
 """
 
+from pyrr.native._cpu import cpu_leaf, cpu_state
 from pyrr.native._session import (
     RecordSession,
     RecordStop,
@@ -26,5 +27,7 @@ __all__ = [
     "TraceReader",
     "TraceWriter",
     "choose_cpu",
+    "cpu_leaf",
+    "cpu_state",
     "page_hash",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyrr import __version__
-from pyrr.trace.cpu import cpu_from_cpuinfo
+from pyrr.engine.cpu import this_cpu
 from pyrr.trace.format import HostFacts, TraceHeader
 
 NEW_UUID = Path("/proc/sys/kernel/random/uuid")
@@ -38,7 +38,7 @@ def header_for(*, program: str, argv: Sequence[str], env: Sequence[str], core: i
             machine=names.machine,
             page_size=resource.getpagesize(),
         ),
-        cpu=cpu_from_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")),
+        cpu=this_cpu(),
         core=core,
         start_time_ns=time.time_ns(),
         stack_limit=resource.getrlimit(resource.RLIMIT_STACK)[0] % (1 << 64),

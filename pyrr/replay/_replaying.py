@@ -6,9 +6,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyrr.engine.cpu import this_cpu
 from pyrr.errors import EnvironmentUnsupported, TraceError
 from pyrr.native import ReplaySession, ReplayStopKind, choose_cpu
-from pyrr.trace.cpu import cpu_from_cpuinfo
 from pyrr.trace.reader import Trace
 
 
@@ -53,7 +53,7 @@ def replay(options: ReplayOptions) -> ReplayResult:
 
     A trace that ends early is replayed up to there, then a TraceError says why it ends.
     """
-    here = cpu_from_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+    here = this_cpu()
     trace = Trace.open(options.trace_dir, cpu=here)
     sys.stdout.flush()
     sys.stderr.flush()
