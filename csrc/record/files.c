@@ -119,6 +119,8 @@ enum prr_status prr_record_need_file(struct prr_record *s, const char *path, con
 
 	if (writable)
 		make_stale(s, &st);
+	else if (shared)
+		mapping->flags |= PRR_MAPPING_READ_ONLY;
 	mapping->dev = st.st_dev;
 	mapping->ino = st.st_ino;
 	mapping->object_size = (uint64_t)st.st_size;

@@ -148,7 +148,7 @@ enum prr_status prr_replay_map(struct prr_replay *s, struct prr_replay_task *t,
 	bool has_object = m->dev || m->ino;
 	struct prr_field_mapping model = *m;
 
-	model.flags &= PRR_MAPPING_MAP_FLAGS;
+	model.flags &= PRR_MAPPING_TRACE_FLAGS;
 	if (m->kind == PRR_MAPPING_FILE_PRIVATE || m->kind == PRR_MAPPING_FILE_SHARED ||
 		(m->kind == PRR_MAPPING_ANON_SHARED && has_object))
 		PRR_TRY(map_file(s, t, m, err));

@@ -2,10 +2,11 @@
  * Objects behind mappings: a memfd of the supervisor for each live (device,
  * inode) of the recording (mapped.h), so that all tracees share again.
  *
- * A private mapping of an object that is not live is made from its store entry.
- * When the object becomes live, since it is mapped shared or a FILE_CHANGE
- * reaches it, its private mappings are made again from the memfd: the pages that
- * the program has not written follow it from then on, as the kernel has it. */
+ * A mapping of an object that is not live is made from its store entry: private
+ * ones and those for reading only. When the object becomes live, since it is
+ * mapped shared otherwise or a FILE_CHANGE reaches it, they are made again from
+ * the memfd: the pages that the program has not written follow it from then on,
+ * as the kernel has it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -218,13 +219,15 @@ static enum prr_status map_again(struct prr_replay *s, struct prr_replay_task *t
 	return status;
 }
 
-static bool is_private_of(const struct prr_field_mapping *m, uint64_t dev, uint64_t ino)
+/* Is it made from a store entry while its object is not live? */
+static bool is_from_store(const struct prr_field_mapping *m)
 {
-	return m->kind == PRR_MAPPING_FILE_PRIVATE && m->dev == dev && m->ino == ino;
+	return m->kind == PRR_MAPPING_FILE_PRIVATE ||
+		(m->kind == PRR_MAPPING_FILE_SHARED && (m->flags & PRR_MAPPING_READ_ONLY));
 }
 
-/* Private mappings of a new object were made from its store entry. */
-static enum prr_status adopt_private(
+/* Mappings of a new object were made from its store entry. */
+static enum prr_status adopt_mappings(
 	struct prr_replay *s, const struct prr_object *object, struct prr_error *err)
 {
 	for (struct prr_replay_task *t = s->tasks; t; t = t->next) {
@@ -233,8 +236,12 @@ static enum prr_status adopt_private(
 		for (size_t i = 0; i < t->as->mappings.count; i++) {
 			const struct prr_field_mapping *m = &t->as->mappings.items[i];
 
-			if (is_private_of(m, object->dev, object->ino))
+			if (m->dev != object->dev || m->ino != object->ino || !is_from_store(m))
+				continue;
+			if (m->kind == PRR_MAPPING_FILE_PRIVATE)
 				PRR_TRY(map_again(s, t, m, object->fd, err));
+			else
+				PRR_TRY(prr_replay_map_object(s, t, m, object->fd, err));
 		}
 	}
 	return PRR_OK;
@@ -258,17 +265,17 @@ enum prr_status prr_replay_object(
 		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
 			"event %llu maps a file of which the trace has no contents",
 			(unsigned long long)s->event->index);
-	if (m->kind == PRR_MAPPING_FILE_PRIVATE)
+	if (is_from_store(m))
 		return PRR_OK;
 	PRR_TRY(new_object(s, m, &object, err));
 	*fd = object->fd;
-	return adopt_private(s, object, err);
+	return adopt_mappings(s, object, err);
 }
 
 /* ------------------------------------------------------------- FILE_CHANGE */
 
-/* The private mapping with the newest contents. */
-static const struct prr_field_mapping *newest_private(
+/* The mapping with the newest contents. */
+static const struct prr_field_mapping *newest_mapping(
 	struct prr_replay *s, uint64_t dev, uint64_t ino)
 {
 	const struct prr_field_mapping *found = NULL;
@@ -277,7 +284,8 @@ static const struct prr_field_mapping *newest_private(
 		for (size_t i = 0; t->as && i < t->as->mappings.count; i++) {
 			const struct prr_field_mapping *m = &t->as->mappings.items[i];
 
-			if (is_private_of(m, dev, ino) && (!found || m->store_id > found->store_id))
+			if (m->dev == dev && m->ino == ino && is_from_store(m) &&
+				(!found || m->store_id > found->store_id))
 				found = m;
 		}
 	return found;
@@ -290,12 +298,12 @@ static enum prr_status changed_object(struct prr_replay *s,
 	*ret = find_object(s, change->dev, change->ino);
 	if (*ret)
 		return PRR_OK;
-	const struct prr_field_mapping *m = newest_private(s, change->dev, change->ino);
+	const struct prr_field_mapping *m = newest_mapping(s, change->dev, change->ino);
 
 	if (!m)
 		return PRR_OK;
 	PRR_TRY(new_object(s, m, ret, err));
-	return adopt_private(s, *ret, err);
+	return adopt_mappings(s, *ret, err);
 }
 
 static enum prr_status apply(struct prr_replay *s, const struct prr_field_file_change *change,

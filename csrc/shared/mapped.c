@@ -86,7 +86,7 @@ enum prr_status prr_mapped_add(
 		mapped->additions++;
 	}
 	slot->count++;
-	if (prr_mapping_is_shared(mapping))
+	if (prr_mapping_changes_object(mapping))
 		slot->live = true;
 	return PRR_OK;
 }

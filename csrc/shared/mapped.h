@@ -3,8 +3,8 @@
  * AddressSpaces of a session: prr_mappings keeps the counts.
  *
  * An object is *live* when its contents may no longer be those of a store entry:
- * it is mapped shared, or was changed by a syscall while mapped privately. It
- * stays so until nobody maps it. Recorder and replayer agree on that, event by
+ * it is mapped shared, not for reading only, or was changed by a syscall while
+ * mapped otherwise. It stays so until nobody maps it. Recorder and replayer agree on that, event by
  * event: the recorder stores no contents of a live object anew, replay holds
  * them in a memfd.
  *

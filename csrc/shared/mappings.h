@@ -10,15 +10,19 @@
 #include "mapped.h"
 #include "pyrr_core.h"
 
-/* Flags of a model's mapping beside MAP_*: what fork does with it (madvise(2)).
- * Their place is that of MAP_HUGE_*, which no mapping of a model has. */
+/* Flags of mappings beside MAP_*, in the place of MAP_HUGE_*, which none has.
+ * A shared mapping made by a descriptor for reading only: it cannot change the
+ * object, nor ever be made writable (mprotect(2)). */
+#define PRR_MAPPING_READ_ONLY (1u << 29)
+/* Of models only: what fork does with it (madvise(2)). */
 #define PRR_MAPPING_DONTFORK (1u << 30)
 #define PRR_MAPPING_WIPEONFORK (1u << 31)
 /* Set in the dev of System V segments: memfds, which live on the same unnamed
  * device, may have their numbers. */
 #define PRR_DEV_SYSV (1ull << 63)
-/* The MAP_* flags that a mapping of a trace may have. */
+/* The MAP_* flags that a mapping may have, and all flags that a trace may have. */
 #define PRR_MAPPING_MAP_FLAGS ((1u << 26) - 1)
+#define PRR_MAPPING_TRACE_FLAGS (PRR_MAPPING_MAP_FLAGS | PRR_MAPPING_READ_ONLY)
 
 struct prr_mappings {
 	struct prr_field_mapping *items; /* owned */
@@ -58,6 +62,12 @@ const struct prr_field_mapping *prr_mappings_overlap(
 static inline bool prr_mapping_is_shared(const struct prr_field_mapping *mapping)
 {
 	return mapping->kind == PRR_MAPPING_FILE_SHARED || mapping->kind == PRR_MAPPING_ANON_SHARED;
+}
+
+/* Can stores through it change the object? */
+static inline bool prr_mapping_changes_object(const struct prr_field_mapping *mapping)
+{
+	return prr_mapping_is_shared(mapping) && !(mapping->flags & PRR_MAPPING_READ_ONLY);
 }
 
 /* One line of /proc/PID/maps. */
