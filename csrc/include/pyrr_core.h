@@ -423,6 +423,8 @@ PRR_API PRR_MUST_USE enum prr_status prr_record_move(
 	struct prr_record *session, int32_t cpu, struct prr_error *err);
 /* No more can be written (a full disk): the program goes on, unrecorded. */
 PRR_API void prr_record_end_trace(struct prr_record *session);
+/* Has that happened? It was told of by a WARNING or by the caller. */
+PRR_API bool prr_record_trace_ended(const struct prr_record *session);
 /* Sends `signo` to every tracee's process; used to end a recording. */
 PRR_API void prr_record_signal_all(struct prr_record *session, int signo);
 

@@ -20,9 +20,10 @@ static enum prr_status kept_going(
 	if (status != PRR_ERR_SYSTEM)
 		return status;
 	s->trace_ended = true;
-	if (asprintf(&text, "the trace ends at event %llu: %s",
+	if (asprintf(&text, "the trace ends at event %llu: %s%s%s",
 		    (unsigned long long)prr_trace_writer_last_index(s->writer),
-		    err->message ? err->message : "?") < 0)
+		    err->message ? err->message : "?", err->remedy ? "\nhint: " : "",
+		    err->remedy ? err->remedy : "") < 0)
 		text = NULL;
 	prr_error_deinit(err);
 	prr_error_init(err);
@@ -32,6 +33,11 @@ static enum prr_status kept_going(
 void prr_record_end_trace(struct prr_record *s)
 {
 	s->trace_ended = true;
+}
+
+bool prr_record_trace_ended(const struct prr_record *s)
+{
+	return s->trace_ended;
 }
 
 void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,

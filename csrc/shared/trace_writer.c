@@ -65,10 +65,13 @@ struct prr_trace_writer {
 
 static enum prr_status write_failed(const struct stream *stream, size_t len, struct prr_error *err)
 {
-	bool full = errno == ENOSPC || errno == EDQUOT;
+	const char *remedy = NULL;
 
-	return prr_fail(err, PRR_ERR_SYSTEM, errno,
-		full ? "free disk space, or record to another disk: pyrr record -o DIR" : NULL,
+	if (errno == ENOSPC || errno == EDQUOT)
+		remedy = "free disk space, or record to another disk: pyrr record -o DIR";
+	else if (errno == EFBIG)
+		remedy = "raise the limit on file sizes: ulimit -f unlimited";
+	return prr_fail(err, PRR_ERR_SYSTEM, errno, remedy,
 		"writing %zu bytes to the trace's file '%s'", len, stream->name);
 }
 

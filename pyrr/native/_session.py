@@ -142,6 +142,11 @@ class RecordSession:
         """No more can be written: the program goes on, unrecorded."""
         lib.prr_record_end_trace(self._handle.pointer)
 
+    @property
+    def trace_ended(self) -> bool:
+        """Whether writing has ended early; the user has been told."""
+        return bool(lib.prr_record_trace_ended(self._handle.pointer))
+
     def signal_all(self, signo: int) -> None:
         """Sends a signal to every recorded process."""
         lib.prr_record_signal_all(self._handle.pointer, signo)

@@ -110,6 +110,7 @@ def record(options: RecordOptions) -> RecordResult:
     interrupts = _Interrupts()
     watch = CoreWatch(core=cpu, allowed=os.sched_getaffinity(0))
     status: int | None = None
+    told = False
     try:
         with (
             TraceWriter(options.trace_dir) as writer,
@@ -127,11 +128,13 @@ def record(options: RecordOptions) -> RecordResult:
             ) as session,
         ):
             status = _drive(session, store, interrupts, watch)
+            told = session.trace_ended
     except SystemFailure as failed:
         if status is None:
             raise
-        # The last block did not fit on the disk; the program has ended as it would.
-        _trace_ends(failed)
+        # The disk is full; the program has ended as it would.
+        if not told:
+            _trace_ends(failed)
     return RecordResult(exit_code=exit_code_of(status), trace_dir=options.trace_dir)
 
 
