@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import assert_never
 
+from pyrr.engine.status import exit_code_of
 from pyrr.errors import EnvironmentUnsupported, SystemFailure
 from pyrr.native import RecordSession, RecordStop, RecordStopKind, TraceWriter, choose_cpu
 from pyrr.record._core import CoreWatch, ticking
@@ -49,13 +50,6 @@ class RecordResult:
 
     exit_code: int
     trace_dir: Path
-
-
-def exit_code_of(status: int) -> int:
-    """A wait status as a shell's exit code."""
-    if os.WIFSIGNALED(status):
-        return 128 + os.WTERMSIG(status)
-    return os.WEXITSTATUS(status)
 
 
 class _Interrupts:

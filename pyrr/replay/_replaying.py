@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyrr.engine.cpu import this_cpu
+from pyrr.engine.status import exit_code_of
 from pyrr.errors import EnvironmentUnsupported, TraceError
 from pyrr.native import ReplaySession, ReplayStopKind, choose_cpu
 from pyrr.trace.reader import Trace
@@ -32,12 +33,6 @@ class ReplayResult:
 
     exit_code: int
     event_count: int
-
-
-def _exit_code(status: int) -> int:
-    if os.WIFSIGNALED(status):
-        return 128 + os.WTERMSIG(status)
-    return os.WEXITSTATUS(status)
 
 
 def _choose_cpu(recorded: int) -> int:
@@ -75,4 +70,4 @@ def replay(options: ReplayOptions) -> ReplayResult:
                 f"the trace is replayed up to event {stop.event}, where it ends early: {why}",
                 f"pyrr dump {stop.event} shows the last event",
             )
-    return ReplayResult(exit_code=_exit_code(stop.status), event_count=stop.event)
+    return ReplayResult(exit_code=exit_code_of(stop.status), event_count=stop.event)
