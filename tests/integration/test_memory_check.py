@@ -58,7 +58,7 @@ def test_memory_is_the_recordings(run_pyrr: RunPyrr, tmp_path: Path, name: str, 
     with TraceReader(trace, with_data=False) as reader:
         samples = [event.field(PageHashesField) for event in reader]
     pages = [len(sample.pages) for sample in samples if sample]
-    assert len(pages) > len(samples) / 20
+    assert len(pages) >= 10
     assert max(pages) > 8
     replayed = run_pyrr("replay", "--check=memory", "-a", trace)
     assert replayed.stderr == recorded.stderr

@@ -54,7 +54,8 @@ def test_program(source: Path, mode: str, tmp_path: Path) -> None:
     if wanted.deterministic:
         bench.assert_same("record, against bare", bare, recorded)
     bench.remove_inputs()
-    bench.replay(recorded, 2)
+    bench.replay(recorded, 1)
+    bench.replay(recorded, 1, "--check=memory")
     bench.clean()
 
 
