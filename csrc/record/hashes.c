@@ -42,6 +42,16 @@ static enum prr_status stack_pointers(const struct prr_record *s,
 	return PRR_OK;
 }
 
+/* Memory that cannot be looked at belongs to a task that was killed meanwhile. */
+static enum prr_status unless_gone(enum prr_status status, struct prr_error *err)
+{
+	if (status != PRR_ERR_SYSTEM)
+		return status;
+	prr_error_deinit(err);
+	prr_error_init(err);
+	return PRR_OK;
+}
+
 static enum prr_status append(struct prr_record *s, const struct prr_memory_view *view,
 	size_t limit, struct prr_error *err)
 {
@@ -51,6 +61,8 @@ static enum prr_status append(struct prr_record *s, const struct prr_memory_view
 	if (status == PRR_OK)
 		status = prr_event_field(s, PRR_FIELD_PAGE_HASHES, hashes.items,
 			hashes.count * sizeof(*hashes.items), err);
+	else
+		status = unless_gone(status, err);
 	prr_page_hashes_deinit(&hashes);
 	return status;
 }
@@ -87,8 +99,10 @@ static enum prr_status sample(struct prr_record *s, const struct prr_memory_view
 {
 	uint64_t began_ns = prr_record_now();
 	size_t pages, limit = SIZE_MAX;
+	enum prr_status status = prr_page_hashes_count(view, &pages, err);
 
-	PRR_TRY(prr_page_hashes_count(view, &pages, err));
+	if (status != PRR_OK)
+		return unless_gone(status, err);
 	if (s->last_event_ns < s->hashing.next_ns || !is_covered(s, pages)) {
 		if (occasion != PRR_HASH_LAST_CHANCE)
 			return PRR_OK;
