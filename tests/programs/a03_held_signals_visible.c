@@ -43,7 +43,8 @@ int main(void)
 	check_pending(SIGALRM, 0);
 
 	for (int i = 0; i < 3; i++) {
-		CHECK(sigqueue(getpid(), SIGRTMIN + 2, (union sigval){ .sival_int = 100 + i }) == 0);
+		CHECK(sigqueue(getpid(), SIGRTMIN + 2, (union sigval){ .sival_int = 100 + i }) ==
+			0);
 		check_pending(SIGRTMIN + 2, 1);
 	}
 	CHECK(read(fd, &record, sizeof(record)) == sizeof(record));

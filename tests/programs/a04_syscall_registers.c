@@ -27,12 +27,21 @@ static struct after call(long number)
 			 "stc\n\t"
 			 "syscall\n"
 			 "1:\tmovq %%r11, %[flags]"
-		: [label] "=&m"(label), [flags] "=&m"(flags), "+a"(rax), "=&c"(rcx),
-		"+b"(rbx), "+d"(rdx), "+S"(rsi), "+D"(rdi), "+r"(r8), "+r"(r9),
-		"+r"(r10)
+		: [label] "=&m"(label), [flags] "=&m"(flags), "+a"(rax), "=&c"(rcx), "+b"(rbx),
+		"+d"(rdx), "+S"(rsi), "+D"(rdi), "+r"(r8), "+r"(r9), "+r"(r10)
 		:
 		: "r11", "memory", "cc");
-	a = (struct after){ .rax = rax, .rcx = rcx, .r11 = flags, .label = label, .rbx = rbx, .rdx = rdx, .rsi = rsi, .rdi = rdi, .r8 = r8, .r9 = r9, .r10 = r10 };
+	a = (struct after){ .rax = rax,
+		.rcx = rcx,
+		.r11 = flags,
+		.label = label,
+		.rbx = rbx,
+		.rdx = rdx,
+		.rsi = rsi,
+		.rdi = rdi,
+		.r8 = r8,
+		.r9 = r9,
+		.r10 = r10 };
 	return a;
 }
 

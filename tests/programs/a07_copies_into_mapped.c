@@ -56,7 +56,8 @@ int main(void)
 	mapfile_show(&m, "a child's write");
 	child = fork();
 	if (child == 0) {
-		execlp("sh", "sh", "-c", "printf 'from a shell' | dd of=mapped bs=1 seek=60 conv=notrunc 2>/dev/null",
+		execlp("sh", "sh", "-c",
+			"printf 'from a shell' | dd of=mapped bs=1 seek=60 conv=notrunc 2>/dev/null",
 			NULL);
 		_exit(1);
 	}

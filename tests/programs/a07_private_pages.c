@@ -93,7 +93,8 @@ static void moved(void)
 	put(4, '4');
 	CHECK(mprotect(p + P, P, PROT_READ) == 0 && mprotect(p + 3 * P, P, PROT_READ) == 0);
 	CHECK(p[7] == '1' && p[P + 7] == '2' && p[2 * P + 7] == 'T' && p[3 * P + 7] == 'U');
-	to = mremap(p + 4 * P, 2 * P, 2 * P, MREMAP_MAYMOVE | MREMAP_FIXED, map(PROT_NONE, 0, 2, 0));
+	to = mremap(
+		p + 4 * P, 2 * P, 2 * P, MREMAP_MAYMOVE | MREMAP_FIXED, map(PROT_NONE, 0, 2, 0));
 	CHECK(to != MAP_FAILED);
 	put(5, '5');
 	CHECK(to[7] == '5');

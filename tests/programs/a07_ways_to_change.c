@@ -24,13 +24,13 @@ static void ranges(void)
 		off_t start, len;
 		const char *name;
 	} ways[] = {
-		{FALLOC_FL_KEEP_SIZE, PAGE, 8 * PAGE, "keep size"},
-		{0, 0, 5 * PAGE + 17, "grow"},
-		{FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 100, 2 * PAGE, "punch"},
-		{FALLOC_FL_ZERO_RANGE, 2 * PAGE + 5, 50, "zero range"},
-		{FALLOC_FL_ZERO_RANGE, 5 * PAGE, 3 * PAGE, "zero range and grow"},
-		{FALLOC_FL_INSERT_RANGE, PAGE, PAGE, "insert"},
-		{FALLOC_FL_COLLAPSE_RANGE, 2 * PAGE, PAGE, "collapse"},
+		{ FALLOC_FL_KEEP_SIZE, PAGE, 8 * PAGE, "keep size" },
+		{ 0, 0, 5 * PAGE + 17, "grow" },
+		{ FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 100, 2 * PAGE, "punch" },
+		{ FALLOC_FL_ZERO_RANGE, 2 * PAGE + 5, 50, "zero range" },
+		{ FALLOC_FL_ZERO_RANGE, 5 * PAGE, 3 * PAGE, "zero range and grow" },
+		{ FALLOC_FL_INSERT_RANGE, PAGE, PAGE, "insert" },
+		{ FALLOC_FL_COLLAPSE_RANGE, 2 * PAGE, PAGE, "collapse" },
 	};
 	struct mapfile m;
 
@@ -40,7 +40,7 @@ static void ranges(void)
 
 		m.private_map[3 * PAGE + 1] = (char)('0' + i);
 		(void)snprintf(text, sizeof(text), "%s: %d", ways[i].name,
-			       fallocate(m.fd, ways[i].mode, ways[i].start, ways[i].len));
+			fallocate(m.fd, ways[i].mode, ways[i].start, ways[i].len));
 		mapfile_show(&m, text);
 		CHECK(pwrite(m.fd, "mark", 4, 3 * PAGE + 200 + (off_t)i * 10) == 4);
 		mapfile_show(&m, "marked");
@@ -49,7 +49,7 @@ static void ranges(void)
 
 static void appends(void)
 {
-	struct iovec vec = {.iov_base = "by pwritev2", .iov_len = 11};
+	struct iovec vec = { .iov_base = "by pwritev2", .iov_len = 11 };
 	char *volatile nowhere = NULL;
 	struct mapfile m;
 	int append;

@@ -12,7 +12,8 @@
 int main(void)
 {
 	struct mapfile m;
-	struct iovec vec[2] = { { .iov_base = "left", .iov_len = 4 }, { .iov_base = "right", .iov_len = 5 } };
+	struct iovec vec[2] = { { .iov_base = "left", .iov_len = 4 },
+		{ .iov_base = "right", .iov_len = 5 } };
 	char big[2 * PAGE];
 	int append;
 

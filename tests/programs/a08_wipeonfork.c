@@ -53,8 +53,9 @@ int main(void)
 		memset(wiped, 'c', SIZE);
 		own[0] = 'c';
 		shared[0] = 'c';
-		CHECK(mmap(gone + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-			      -1, 0) == gone + 4096);
+		CHECK(mmap(gone + 4096, 4096, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+			      0) == gone + 4096);
 		grandchild = fork();
 		if (grandchild == 0)
 			_exit(wiped[0] == 0 && shared[0] == 'c' && peek(gone + 4096) == 0 ? 0 : 1);

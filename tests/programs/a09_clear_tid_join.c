@@ -50,7 +50,8 @@ int main(void)
 		int tid, seen, now;
 
 		word = -1;
-		tid = clone(raw_child, stack + STACK, flags, NULL, (int *)&word, NULL, (int *)&word);
+		tid = clone(
+			raw_child, stack + STACK, flags, NULL, (int *)&word, NULL, (int *)&word);
 		CHECK(tid > 0);
 		while ((seen = word) != 0)
 			syscall(SYS_futex, &word, FUTEX_WAIT, seen, NULL, NULL, 0);

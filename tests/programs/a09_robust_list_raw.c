@@ -81,8 +81,7 @@ int main(void)
 			_exit(0);
 		}
 		CHECK(reap(child) == 0 || i == 2);
-		check_died(i == 0 ? "exit" : i == 1 ? "exec"
-						    : "abort");
+		check_died(i == 0 ? "exit" : i == 1 ? "exec" : "abort");
 	}
 	return 0;
 }

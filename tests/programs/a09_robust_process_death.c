@@ -79,7 +79,8 @@ static void round_of(struct shared *s, int number)
 
 int main(void)
 {
-	struct shared *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *s =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(s != MAP_FAILED);
 	make_mutex(s, PTHREAD_PRIO_NONE);

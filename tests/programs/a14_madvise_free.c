@@ -26,7 +26,8 @@ static int peek(const volatile char *p)
 int main(void)
 {
 	enum { SIZE = 64 * 4096 };
-	volatile char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *p =
+		mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int result, kept = 0;
 
 	CHECK(p != MAP_FAILED && signal(SIGSEGV, on_fault) != SIG_ERR);
@@ -53,6 +54,7 @@ int main(void)
 	result = (int)syscall(462 /* mseal */, p, 4096, 0);
 	say("mseal: %d\n", result);
 	CHECK(peek(p) != -1);
-	say("%d %d\n", madvise((void *)p, SIZE, MADV_HUGEPAGE), madvise((void *)p, SIZE, MADV_WILLNEED));
+	say("%d %d\n", madvise((void *)p, SIZE, MADV_HUGEPAGE),
+		madvise((void *)p, SIZE, MADV_WILLNEED));
 	return 0;
 }

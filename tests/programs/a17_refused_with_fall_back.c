@@ -25,7 +25,9 @@ int main(void)
 {
 	uint64_t params[15] = { 0 };
 	aio_context_t context = 0;
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_TASK_CLOCK };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_TASK_CLOCK
+	};
 	char text[16] = "";
 	int fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	long perf;
@@ -36,7 +38,9 @@ int main(void)
 	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	tell("perf_event_open", perf);
 	if (perf >= 0)
-		tell("its buffer", mmap(NULL, 8192, PROT_READ, MAP_SHARED, (int)perf, 0) == MAP_FAILED ? -1 : 0);
+		tell("its buffer",
+			mmap(NULL, 8192, PROT_READ, MAP_SHARED, (int)perf, 0) == MAP_FAILED ? -1
+											    : 0);
 	tell("packet socket", socket(AF_PACKET, SOCK_RAW, htons(3)));
 	tell("bpf", syscall(SYS_bpf, 0, params, sizeof(params)));
 

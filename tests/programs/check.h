@@ -33,8 +33,8 @@
 
 static inline void check_failed(const char *file, int line, const char *what)
 {
-	(void)dprintf(STDERR_FILENO, "%s:%d: does not hold: %s (errno %d, %s)\n", file, line,
-		what, errno, strerror(errno));
+	(void)dprintf(STDERR_FILENO, "%s:%d: does not hold: %s (errno %d, %s)\n", file, line, what,
+		errno, strerror(errno));
 	_exit(99);
 }
 

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-static inline long futex(void *word, int op, uint32_t value, const void *timeout, void *word2,
-	uint32_t value3)
+static inline long futex(
+	void *word, int op, uint32_t value, const void *timeout, void *word2, uint32_t value3)
 {
 	return syscall(SYS_futex, word, op, value, timeout, word2, value3);
 }

@@ -8,8 +8,7 @@
  */
 #include "futex.h"
 
-enum { THREADS = 3,
-	ROUNDS = 15 };
+enum { THREADS = 3, ROUNDS = 15 };
 static atomic_uint lock, condition;
 static atomic_int tids[THREADS];
 static int counter;

@@ -64,7 +64,8 @@ static void wake_ops(void)
 
 	start(t);
 	atomic_store(&second, 3);
-	say("wake_op: %ld\n", futex(&first, FUTEX_WAKE_OP, 2, futex_count(2), &second, (uint32_t)op));
+	say("wake_op: %ld\n",
+		futex(&first, FUTEX_WAKE_OP, 2, futex_count(2), &second, (uint32_t)op));
 	CHECK(atomic_load(&second) == 13);
 	op = FUTEX_OP(FUTEX_OP_XOR, 1, FUTEX_OP_CMP_GT, 100);
 	futex(&first, FUTEX_WAKE_OP, 0, futex_count(2), &second, (uint32_t)op);

@@ -33,7 +33,8 @@ static void timeouts(void)
 	deadline = time_from_now(CLOCK_MONOTONIC, 4);
 	CHECK(futex(&word, FUTEX_WAIT_BITSET, 5, &deadline, NULL, 1) == -1 && errno == ETIMEDOUT);
 	deadline = time_from_now(CLOCK_REALTIME, 4);
-	CHECK(futex(&word, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 5, &deadline, NULL, ~0u) == -1);
+	CHECK(futex(&word, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 5, &deadline, NULL, ~0u) ==
+		-1);
 	CHECK(errno == ETIMEDOUT);
 	CHECK(futex(&word, FUTEX_WAIT_BITSET, 5, NULL, NULL, 0) == -1 && errno == EINVAL);
 	CHECK(futex(&word, FUTEX_WAKE, 1, NULL, NULL, 0) == 0);

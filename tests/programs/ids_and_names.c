@@ -16,10 +16,10 @@ static void show_stat(const char *path)
 	struct statx sx;
 
 	CHECK(stat(path, &st) == 0);
-	say("%s: dev %lx ino %lu mode %o links %lu size %ld mtime %ld.%09ld ctime %ld.%09ld\n", path,
-		(unsigned long)st.st_dev, (unsigned long)st.st_ino, st.st_mode, (unsigned long)st.st_nlink,
-		(long)st.st_size, (long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long)st.st_ctim.tv_sec,
-		st.st_ctim.tv_nsec);
+	say("%s: dev %lx ino %lu mode %o links %lu size %ld mtime %ld.%09ld ctime %ld.%09ld\n",
+		path, (unsigned long)st.st_dev, (unsigned long)st.st_ino, st.st_mode,
+		(unsigned long)st.st_nlink, (long)st.st_size, (long)st.st_mtim.tv_sec,
+		st.st_mtim.tv_nsec, (long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
 	CHECK(statx(AT_FDCWD, path, 0, STATX_ALL, &sx) == 0 && sx.stx_ino == st.st_ino);
 	say("birth %ld.%09u mount %lu\n", (long)sx.stx_btime.tv_sec, sx.stx_btime.tv_nsec,
 		(unsigned long)sx.stx_mnt_id);
@@ -51,14 +51,16 @@ int main(void)
 	gid_t groups[100];
 	struct statfs fs;
 
-	say("pid %d tid %d ppid %d pgrp %d sid %d\n", getpid(), gettid(), getppid(), getpgrp(), getsid(0));
+	say("pid %d tid %d ppid %d pgrp %d sid %d\n", getpid(), gettid(), getppid(), getpgrp(),
+		getsid(0));
 	say("uid %d euid %d gid %d egid %d, %d groups\n", getuid(), geteuid(), getgid(), getegid(),
 		getgroups(100, groups));
 	for (int i = 0; i < 30; i++) {
 		(void)snprintf(name, sizeof(name), "file-%d", i * 7919 % 1000);
 		close(open(name, O_CREAT | O_WRONLY, 0644));
 	}
-	CHECK(mkdir("sub", 0755) == 0 && symlink("file-0", "link") == 0 && link("file-0", "hard") == 0);
+	CHECK(mkdir("sub", 0755) == 0 && symlink("file-0", "link") == 0 &&
+		link("file-0", "hard") == 0);
 	show_stat(".");
 	show_stat("file-0");
 	show_stat("/proc/self/stat");

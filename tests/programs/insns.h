@@ -31,7 +31,9 @@ static inline struct cpuid_result insn_cpuid(uint32_t leaf, uint32_t subleaf)
 {
 	struct cpuid_result r;
 
-	__asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "0"(leaf), "2"(subleaf));
+	__asm__ volatile("cpuid"
+		: "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d)
+		: "0"(leaf), "2"(subleaf));
 	return r;
 }
 

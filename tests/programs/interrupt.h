@@ -55,7 +55,9 @@ static inline void *interrupt_body(void *arg)
 /* The calling thread is the one that will be interrupted `pokes` times. */
 static inline void interrupt_start(struct interrupt *in, int pokes, void (*finish)(void))
 {
-	*in = (struct interrupt){ .target = pthread_self(), .target_tid = gettid(), .pokes = pokes, .finish = finish };
+	*in = (struct interrupt){
+		.target = pthread_self(), .target_tid = gettid(), .pokes = pokes, .finish = finish
+	};
 	CHECK(pthread_create(&in->sender, NULL, interrupt_body, in) == 0);
 }
 

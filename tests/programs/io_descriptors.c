@@ -13,11 +13,13 @@ int main(void)
 {
 	struct rlimit limit;
 	char text[16];
-	int fds[2], count = -1, on = 1, full = open("/dev/full", O_RDWR), null = open("/dev/null", O_RDWR);
+	int fds[2], count = -1, on = 1, full = open("/dev/full", O_RDWR),
+		    null = open("/dev/null", O_RDWR);
 
 	CHECK(full >= 0 && null >= 0);
 	CHECK(write(full, "x", 1) == -1 && errno == ENOSPC);
-	CHECK(write(null, text, 16) == 16 && read(null, text, 16) == 0 && read(full, text, 16) == 16);
+	CHECK(write(null, text, 16) == 16 && read(null, text, 16) == 0 &&
+		read(full, text, 16) == 16);
 	CHECK(pipe2(fds, O_DIRECT | O_CLOEXEC) == 0);
 	write_all(fds[1], "packet", 6);
 	write_all(fds[1], "two", 3);

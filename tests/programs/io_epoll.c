@@ -84,7 +84,8 @@ static void shared(void)
 		if (i % 8 == 7)
 			sched_yield();
 	}
-	while (__atomic_load_n(&taken[0], __ATOMIC_SEQ_CST) + __atomic_load_n(&taken[1], __ATOMIC_SEQ_CST) <
+	while (__atomic_load_n(&taken[0], __ATOMIC_SEQ_CST) +
+			__atomic_load_n(&taken[1], __ATOMIC_SEQ_CST) <
 		40)
 		sched_yield();
 	__atomic_store_n(&taken[2], 1, __ATOMIC_SEQ_CST);

@@ -42,7 +42,8 @@ static void make_and_move(int dir)
 
 static void times_and_attributes(int dir)
 {
-	struct timespec times[2] = { { .tv_sec = 1000000000, .tv_nsec = 5 }, { .tv_nsec = UTIME_NOW } };
+	struct timespec times[2] = { { .tv_sec = 1000000000, .tv_nsec = 5 },
+		{ .tv_nsec = UTIME_NOW } };
 	struct stat st;
 	char value[32] = "";
 
@@ -79,7 +80,8 @@ int main(void)
 	make_and_move(dir);
 	times_and_attributes(dir);
 	open_beneath(dir);
-	CHECK(readlinkat(dir, "soft", target, sizeof(target)) == 9 && strcmp(target, "a/b/moved") == 0);
+	CHECK(readlinkat(dir, "soft", target, sizeof(target)) == 9 &&
+		strcmp(target, "a/b/moved") == 0);
 	CHECK(getcwd(here, sizeof(here)) && fchdir(dir) == 0 && chdir("a/b") == 0);
 	CHECK(getcwd(there, sizeof(there)) && strstr(there, "/top/a/b"));
 	CHECK(fchdir(old) == 0);

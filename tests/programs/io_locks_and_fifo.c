@@ -10,7 +10,9 @@
 
 static int set_lock(int fd, int command, short type, off_t start, off_t len)
 {
-	struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len };
+	struct flock lock = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len
+	};
 
 	return fcntl(fd, command, &lock);
 }
@@ -60,7 +62,8 @@ static void conflicts(void)
 		_exit(0);
 	}
 	reap_ok(child);
-	CHECK(flock(fd, LOCK_SH) == 0 && flock(other, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK);
+	CHECK(flock(fd, LOCK_SH) == 0 && flock(other, LOCK_EX | LOCK_NB) == -1 &&
+		errno == EWOULDBLOCK);
 	CHECK(set_lock(other, F_OFD_SETLK, F_WRLCK, 50, 5) == 0);
 	CHECK(set_lock(fd, F_OFD_SETLK, F_WRLCK, 52, 1) == -1 && errno == EAGAIN);
 }

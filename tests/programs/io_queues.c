@@ -45,7 +45,8 @@ static void messages(void)
 
 static void semaphores(void)
 {
-	struct sembuf down = { .sem_num = 0, .sem_op = -1, .sem_flg = SEM_UNDO }, up = { .sem_op = 1 };
+	struct sembuf down = { .sem_num = 0, .sem_op = -1, .sem_flg = SEM_UNDO },
+		      up = { .sem_op = 1 };
 	struct timespec limit = { .tv_nsec = 2000000 };
 	int set = semget(IPC_PRIVATE, 2, IPC_CREAT | 0600);
 	pid_t child;

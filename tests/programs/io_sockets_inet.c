@@ -68,9 +68,11 @@ static void datagrams(void)
 	CHECK(bind(one, (struct sockaddr *)&a, sizeof(a)) == 0);
 	CHECK(getsockname(one, (struct sockaddr *)&a, &len) == 0);
 	for (int i = 0; i < 5; i++) {
-		CHECK(sendto(two, "datagram", (size_t)(i + 1), 0, (struct sockaddr *)&a, len) == i + 1);
+		CHECK(sendto(two, "datagram", (size_t)(i + 1), 0, (struct sockaddr *)&a, len) ==
+			i + 1);
 		len = sizeof(from);
-		CHECK(recvfrom(one, text, sizeof(text), 0, (struct sockaddr *)&from, &len) == i + 1);
+		CHECK(recvfrom(one, text, sizeof(text), 0, (struct sockaddr *)&from, &len) ==
+			i + 1);
 	}
 	CHECK(connect(two, (struct sockaddr *)&a, sizeof(a)) == 0);
 	close(one);

@@ -16,9 +16,14 @@ static void send_descriptor(int via, int fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct iovec vec = { .iov_base = "fd", .iov_len = 2 };
-	struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr msg = { .msg_iov = &vec,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control) };
 
-	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	control.header = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS
+	};
 	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
 	CHECK(sendmsg(via, &msg, 0) == 2);
 }
@@ -31,7 +36,10 @@ static int receive_descriptor(int via)
 	} control = { 0 };
 	char text[8] = "";
 	struct iovec vec = { .iov_base = text, .iov_len = sizeof(text) };
-	struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr msg = { .msg_iov = &vec,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control) };
 	int fd;
 
 	CHECK(recvmsg(via, &msg, MSG_CMSG_CLOEXEC) == 2 && strcmp(text, "fd") == 0);
@@ -59,7 +67,8 @@ static void between_processes(void)
 	fds[0] = receive_descriptor(pair[0]);
 	CHECK(read(fds[0], text, 6) == 6 && strcmp(text, "passed") == 0);
 	reap_ok(child);
-	CHECK(getsockopt(pair[0], SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.pid == getpid());
+	CHECK(getsockopt(pair[0], SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+		cred.pid == getpid());
 	say("descriptor %d, peer %d\n", fds[0], cred.pid);
 }
 
@@ -82,7 +91,8 @@ static void many_messages(void)
 	CHECK(sendmmsg(pair[0], messages, 5, 0) == 5 && messages[4].msg_len == 9);
 	memset(bytes, 0, sizeof(bytes));
 	vec[2].iov_len = 3; /* will be cut */
-	CHECK(recv(pair[1], bytes[0], 4, MSG_PEEK | MSG_TRUNC) == 9 && memcmp(bytes[0], "mess", 4) == 0);
+	CHECK(recv(pair[1], bytes[0], 4, MSG_PEEK | MSG_TRUNC) == 9 &&
+		memcmp(bytes[0], "mess", 4) == 0);
 	CHECK(recvmmsg(pair[1], messages, 5, MSG_WAITFORONE, &limit) == 5);
 	CHECK(strcmp(bytes[3], "message 3") == 0 && strcmp(bytes[2], "mes") == 0);
 	CHECK(messages[2].msg_hdr.msg_flags & MSG_TRUNC);

@@ -99,7 +99,7 @@ static void without_waiting(void)
 
 static void until_a_signal(void)
 {
-	struct sigaction action = {.sa_handler = on_alarm};
+	struct sigaction action = { .sa_handler = on_alarm };
 	int fds[2];
 	ssize_t n;
 
@@ -115,7 +115,8 @@ static void until_a_signal(void)
 static void from_memory(void)
 {
 	static char first[] = "given ", second[] = "pages\n";
-	struct iovec vec[2] = {{.iov_base = first, .iov_len = 6}, {.iov_base = second, .iov_len = 6}};
+	struct iovec vec[2] = { { .iov_base = first, .iov_len = 6 },
+		{ .iov_base = second, .iov_len = 6 } };
 	ssize_t n = vmsplice(STDOUT_FILENO, vec, 2, 0);
 
 	CHECK(n == 12 || (n == -1 && errno == EBADF)); /* not a pipe */

@@ -18,11 +18,16 @@ static void pass_descriptor(void)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct iovec vec = { .iov_base = (char[]){ 'x' }, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &vec, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr msg = { .msg_iov = &vec,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control) };
 	int pair[2], one = 1;
 
 	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
-	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	control.header = (struct cmsghdr){
+		.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS
+	};
 	memcpy(CMSG_DATA(&control.header), &one, sizeof(one));
 	CHECK(sendmsg(pair[0], &msg, 0) == 1 && recvmsg(pair[1], &msg, 0) == 1);
 	memcpy(&one, CMSG_DATA(&control.header), sizeof(one));
@@ -41,7 +46,8 @@ static void from_others(void)
 
 		if (grandchild == 0) {
 			say("grandchild\n");
-			execl("/bin/sh", "sh", "-c", "echo shell; echo shell-err >&2; echo fd7 >&7", NULL);
+			execl("/bin/sh", "sh", "-c", "echo shell; echo shell-err >&2; echo fd7 >&7",
+				NULL);
 			_exit(1);
 		}
 		reap_ok(grandchild);

@@ -11,7 +11,8 @@
 static void offsets(int fd)
 {
 	char a[5] = "", b[7] = "", all[32] = "";
-	struct iovec out[2] = { { .iov_base = "01234", .iov_len = 5 }, { .iov_base = "56789ab", .iov_len = 7 } };
+	struct iovec out[2] = { { .iov_base = "01234", .iov_len = 5 },
+		{ .iov_base = "56789ab", .iov_len = 7 } };
 	struct iovec in[2] = { { .iov_base = a, .iov_len = 4 }, { .iov_base = b, .iov_len = 6 } };
 
 	CHECK(writev(fd, out, 2) == 12 && lseek(fd, 0, SEEK_CUR) == 12);
@@ -39,7 +40,8 @@ static void holes(int fd)
 	say("data at %ld, hole at %ld\n", (long)data, (long)hole);
 	CHECK(lseek(fd, 2 << 20, SEEK_DATA) == -1 && errno == ENXIO);
 	CHECK(posix_fallocate(fd, 0, 2 << 20) == 0 && lseek(fd, 0, SEEK_END) == 2 << 20);
-	CHECK(fsync(fd) == 0 && fdatasync(fd) == 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+	CHECK(fsync(fd) == 0 && fdatasync(fd) == 0 &&
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
 	CHECK(readahead(fd, 0, 4096) == 0 && sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) == 0);
 }
 
@@ -48,7 +50,8 @@ static void open_flags(void)
 	int first = open("appended", O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0600), tmp;
 	struct stat st;
 
-	CHECK(first >= 0 && open("appended", O_WRONLY | O_CREAT | O_EXCL, 0600) == -1 && errno == EEXIST);
+	CHECK(first >= 0 && open("appended", O_WRONLY | O_CREAT | O_EXCL, 0600) == -1 &&
+		errno == EEXIST);
 	write_all(first, "one", 3);
 	CHECK(lseek(first, 0, SEEK_SET) == 0);
 	write_all(first, "two", 3);

@@ -11,8 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { PAGE = 4096,
-	PAGES = 4 };
+enum { PAGE = 4096, PAGES = 4 };
 
 struct mapfile {
 	int fd;

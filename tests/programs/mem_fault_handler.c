@@ -11,8 +11,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-enum { P = 4096,
-	PAGES = 32 };
+enum { P = 4096, PAGES = 32 };
 static char *area;
 static volatile int faults;
 

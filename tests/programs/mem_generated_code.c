@@ -36,8 +36,8 @@ static void use(char *write_to, char *run_at)
 int main(void)
 {
 	int fd = (int)syscall(SYS_memfd_create, "code", 0);
-	char *both = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *both = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *writable, *runnable;
 	pid_t child;
 

@@ -10,8 +10,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-enum { P = 4096,
-	STACK = 64 * P };
+enum { P = 4096, STACK = 64 * P };
 static ucontext_t main_context, co_context;
 static sigjmp_buf back;
 static volatile int steps;

@@ -56,7 +56,8 @@ int main(void)
 	mem = open(path, O_RDWR);
 	CHECK(mem >= 0);
 	CHECK(pwrite(mem, "by /proc", 9, (off_t)(uintptr_t)area + 100) == 9);
-	CHECK(pread(mem, back, 9, (off_t)(uintptr_t)area + 100) == 9 && strcmp(back, "by /proc") == 0);
+	CHECK(pread(mem, back, 9, (off_t)(uintptr_t)area + 100) == 9 &&
+		strcmp(back, "by /proc") == 0);
 	CHECK(pwrite(mem, "forced", 7, (off_t)(uintptr_t)constant) == 7);
 	write_all(fds[1], "x", 1);
 	reap_ok(child);

@@ -39,8 +39,8 @@ static void finish(pid_t child)
 static void in_pieces(void)
 {
 	char first[] = "pieces", second[] = " of it....";
-	struct iovec here[2] = {{first, 6}, {second, 10}};
-	struct iovec there[3] = {{area, 4}, {area + 100, 8}, {area + P, 4}};
+	struct iovec here[2] = { { first, 6 }, { second, 10 } };
+	struct iovec there[3] = { { area, 4 }, { area + 100, 8 }, { area + P, 4 } };
 	pid_t child = start("pieces");
 	ssize_t n = process_vm_writev(child, here, 2, there, 3, 0);
 
@@ -50,7 +50,7 @@ static void in_pieces(void)
 	there[1].iov_base = area + 2 * P; /* not mapped */
 	n = process_vm_writev(child, here, 2, there, 3, 0);
 	CHECK(n == 4 || n == -1);
-	n = process_vm_writev(getpid(), here, 1, &(struct iovec){area + 300, 6}, 1, 0);
+	n = process_vm_writev(getpid(), here, 1, &(struct iovec){ area + 300, 6 }, 1, 0);
 	CHECK(n == -1 || memcmp(area + 300, "pieces", 6) == 0);
 	if (area[0] == 'p') {
 		kill(child, SIGKILL);
@@ -74,7 +74,7 @@ static int open_memory(const char *format, pid_t pid)
 
 static void by_proc(const char *format)
 {
-	struct iovec vec[2] = {{"position", 9}, {" and more", 10}};
+	struct iovec vec[2] = { { "position", 9 }, { " and more", 10 } };
 	pid_t child = start(format);
 	int fd = open_memory(format, child);
 	off_t at = (off_t)(uintptr_t)area;
@@ -116,7 +116,7 @@ static void in_a_namespace(void)
 	inner = fork();
 	if (inner == 0) { /* pid 1 of the namespace */
 		pid_t second = start("namespace");
-		struct iovec here = {text, 6}, there = {area, 6};
+		struct iovec here = { text, 6 }, there = { area, 6 };
 
 		CHECK(getpid() == 1 && second == 2);
 		if (process_vm_writev(2, &here, 1, &there, 1, 0) == 6)

@@ -30,7 +30,8 @@ static int poke(volatile char *p)
 
 static char *map(int pages)
 {
-	char *p = mmap(NULL, (size_t)pages * P, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(NULL, (size_t)pages * P, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 
 	CHECK(p != MAP_FAILED);
 	memset(p, 'x', (size_t)pages * P);
@@ -82,8 +83,8 @@ static void locked(void)
 
 static void huge(void)
 {
-	char *p = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
-		       -1, 0);
+	char *p = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 
 	CHECK(p != MAP_FAILED || errno == ENOMEM);
 }

@@ -48,7 +48,8 @@ static char *map_file(int flags)
 
 static char *move(char *from, int pages, int new_pages, char *to)
 {
-	return mremap(from, (size_t)pages * P, (size_t)new_pages * P, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	return mremap(
+		from, (size_t)pages * P, (size_t)new_pages * P, MREMAP_MAYMOVE | MREMAP_FIXED, to);
 }
 
 /* What the file holds in a page shows where a mapping really leads. */
@@ -87,7 +88,8 @@ static void several(void)
 
 static void left_behind(void)
 {
-	char *p = mmap(NULL, 2 * P, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *to;
+	char *p = mmap(NULL, 2 * P, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+	     *to;
 
 	p[0] = 'm';
 	to = mremap(p, 2 * P, 2 * P, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);

@@ -54,7 +54,8 @@ static void sysv(void)
 	}
 	reap_ok(child);
 	CHECK(p[6] == 66 && shmctl(id, IPC_STAT, &ds) == 0);
-	say("segment %d: %lu attached, last by %d\n", id, (unsigned long)ds.shm_nattch, ds.shm_lpid);
+	say("segment %d: %lu attached, last by %d\n", id, (unsigned long)ds.shm_nattch,
+		ds.shm_lpid);
 	CHECK(shmctl(id, IPC_RMID, NULL) == 0 && q[6] == 66);
 	CHECK(shmdt(q) == 0 && shmdt(p) == 0 && shmdt(p) == -1 && errno == EINVAL);
 }

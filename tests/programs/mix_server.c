@@ -16,8 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-enum { WORKERS = 3,
-	CLIENTS = 24 };
+enum { WORKERS = 3, CLIENTS = 24 };
 struct statistics {
 	int served[WORKERS][2];
 	int order[CLIENTS];

@@ -33,12 +33,12 @@ int main(void)
 	const char *paths[] = { "/proc/self/stat", "/proc/self/status", "/proc/self/maps",
 		"/proc/self/smaps_rollup", "/proc/self/statm", "/proc/self/cmdline",
 		"/proc/self/environ", "/proc/self/auxv", "/proc/self/limits",
-		"/proc/self/mountinfo", "/proc/self/cgroup", "/proc/self/io",
-		"/proc/self/sched", "/proc/self/wchan", "/proc/self/comm",
-		"/proc/stat", "/proc/meminfo", "/proc/cpuinfo", "/proc/uptime",
-		"/proc/loadavg", "/proc/interrupts", "/proc/net/dev", "/proc/mounts",
-		"/proc/sys/kernel/pid_max", "/sys/devices/system/cpu/online",
-		"/sys/devices/system/cpu/possible", "/sys/kernel/mm/transparent_hugepage/enabled" };
+		"/proc/self/mountinfo", "/proc/self/cgroup", "/proc/self/io", "/proc/self/sched",
+		"/proc/self/wchan", "/proc/self/comm", "/proc/stat", "/proc/meminfo",
+		"/proc/cpuinfo", "/proc/uptime", "/proc/loadavg", "/proc/interrupts",
+		"/proc/net/dev", "/proc/mounts", "/proc/sys/kernel/pid_max",
+		"/sys/devices/system/cpu/online", "/sys/devices/system/cpu/possible",
+		"/sys/kernel/mm/transparent_hugepage/enabled" };
 	char line[512];
 	FILE *maps;
 

@@ -36,7 +36,8 @@ static void not_yet_then_peek(void)
 
 	for (int i = 0; i < 20; i++) {
 		CHECK(waitpid(child, &status, WNOHANG) == 0);
-		CHECK(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0);
+		CHECK(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG) == 0 &&
+			info.si_pid == 0);
 		CHECK(waitpid(-1, &status, WNOHANG) == 0);
 	}
 	close(gate);

@@ -13,10 +13,7 @@ int main(void)
 
 	for (int i = 0; i < 3; i++) {
 		result = 20;
-		__asm__ volatile("int $0x80"
-				 : "+a"(result)
-				 :
-				 : "memory", "r8", "r9", "r10", "r11");
+		__asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
 		/* Bare: the pid, where the kernel has the 32-bit table. */
 		CHECK((int)result == getpid() || (int)result == -ENOSYS);
 	}

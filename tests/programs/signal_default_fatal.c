@@ -31,8 +31,8 @@ int main(void)
 		int status;
 
 		if (signo == SIGCHLD || signo == SIGCONT || signo == SIGURG || signo == SIGWINCH ||
-			signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU ||
-			signo == 32 || signo == 33)
+			signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN ||
+			signo == SIGTTOU || signo == 32 || signo == 33)
 			continue;
 		child = fork();
 		if (child == 0) {

@@ -12,7 +12,8 @@ static volatile size_t logged;
 
 static void note(const char *what, int signo)
 {
-	logged += (size_t)snprintf(log_text + logged, sizeof(log_text) - logged, "%s%d ", what, signo);
+	logged += (size_t)snprintf(
+		log_text + logged, sizeof(log_text) - logged, "%s%d ", what, signo);
 }
 
 static void nested(int signo)

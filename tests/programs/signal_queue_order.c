@@ -27,7 +27,8 @@ static void *thread(void *arg)
 	(void)arg;
 	sigemptyset(&set);
 	for (int i = 0; i < 4; i++)
-		CHECK(pthread_sigqueue(pthread_self(), SIGRTMIN + 5, (union sigval){ .sival_int = i }) == 0);
+		CHECK(pthread_sigqueue(
+			      pthread_self(), SIGRTMIN + 5, (union sigval){ .sival_int = i }) == 0);
 	CHECK(pthread_sigmask(SIG_SETMASK, &set, NULL) == 0);
 	return NULL;
 }
@@ -46,7 +47,8 @@ int main(void)
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 	CHECK(sigprocmask(SIG_SETMASK, &all, NULL) == 0);
 	for (int i = 0; i < 12; i++)
-		CHECK(sigqueue(getpid(), SIGRTMIN + (12 - i) % 3, (union sigval){ .sival_int = i }) == 0);
+		CHECK(sigqueue(getpid(), SIGRTMIN + (12 - i) % 3,
+			      (union sigval){ .sival_int = i }) == 0);
 	for (int i = 0; i < 5; i++)
 		CHECK(kill(getpid(), SIGUSR1) == 0);
 	CHECK(sigprocmask(SIG_SETMASK, &none, NULL) == 0);

@@ -65,7 +65,9 @@ static void memory_faults(void)
 
 static void other_faults(void)
 {
-	FAULT(__asm__ volatile("xorl %%edx,%%edx\n\txorl %%ecx,%%ecx\n\tmovl $1,%%eax\n\tidivl %%ecx" :: : "eax", "ecx", "edx"));
+	FAULT(__asm__ volatile(
+		"xorl %%edx,%%edx\n\txorl %%ecx,%%ecx\n\tmovl $1,%%eax\n\tidivl %%ecx" :: : "eax",
+		"ecx", "edx"));
 	show("division", SIGFPE, FPE_INTDIV);
 	FAULT(__asm__ volatile("ud2"));
 	show("ud2", SIGILL, ILL_ILLOPN);

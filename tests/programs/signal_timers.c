@@ -35,7 +35,9 @@ static void cpu_timers(void)
 
 static void posix_timers(void)
 {
-	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = 4711 };
+	struct sigevent event = {
+		.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = 4711
+	};
 	struct itimerspec often = { .it_value.tv_nsec = 1000000, .it_interval.tv_nsec = 200000 };
 	struct itimerspec left;
 	siginfo_t info;
@@ -67,7 +69,8 @@ static void posix_timers(void)
 
 static void timer_descriptors(void)
 {
-	struct itimerspec spec = { .it_value.tv_nsec = 2000000, .it_interval.tv_nsec = 500000 }, left;
+	struct itimerspec spec = { .it_value.tv_nsec = 2000000, .it_interval.tv_nsec = 500000 },
+			  left;
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	struct pollfd set = { .fd = fd, .events = POLLIN };
 	uint64_t expired;

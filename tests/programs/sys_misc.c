@@ -17,7 +17,8 @@
 
 static void tell(const char *what, long result)
 {
-	say("%s: %ld%s%s\n", what, result, result == -1 ? " " : "", result == -1 ? strerror(errno) : "");
+	say("%s: %ld%s%s\n", what, result, result == -1 ? " " : "",
+		result == -1 ? strerror(errno) : "");
 }
 
 int main(void)
@@ -41,7 +42,8 @@ int main(void)
 	tell("personality", syscall(SYS_personality, 0xffffffff));
 	CHECK(getresuid(&real, &effective, &saved) == 0 && setresuid(real, effective, saved) == 0);
 	CHECK(setfsuid(real) == (int)effective);
-	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+		prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
 	CHECK(prctl(PR_SET_DUMPABLE, 1) == 0 && prctl(PR_GET_DUMPABLE) == 1);
 	CHECK(prctl(PR_SET_TIMERSLACK, 12345) == 0 && prctl(PR_GET_TIMERSLACK) == 12345);
 	tell("pkey_alloc", syscall(SYS_pkey_alloc, 0, 0) >= 0);

@@ -8,10 +8,7 @@
 
 #include <pthread.h>
 
-enum { PRODUCERS = 3,
-	CONSUMERS = 2,
-	ITEMS = 40,
-	ROOM = 4 };
+enum { PRODUCERS = 3, CONSUMERS = 2, ITEMS = 40, ROOM = 4 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t not_full = PTHREAD_COND_INITIALIZER, not_empty = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t start;

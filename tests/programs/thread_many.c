@@ -9,8 +9,7 @@
 
 #include <pthread.h>
 
-enum { THREADS = 60,
-	LAPS = 8 };
+enum { THREADS = 60, LAPS = 8 };
 static int ring[THREADS][2];
 static uint64_t order;
 

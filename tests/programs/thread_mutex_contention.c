@@ -9,8 +9,7 @@
 
 #include <pthread.h>
 
-enum { THREADS = 5,
-	ROUNDS = 30 };
+enum { THREADS = 5, ROUNDS = 30 };
 static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -30,7 +29,8 @@ static void *worker(void *arg)
 		CHECK(pthread_mutex_unlock(&plain) == 0);
 
 		CHECK(pthread_mutex_lock(&recursive) == 0 && pthread_mutex_lock(&recursive) == 0);
-		CHECK(pthread_mutex_unlock(&recursive) == 0 && pthread_mutex_unlock(&recursive) == 0);
+		CHECK(pthread_mutex_unlock(&recursive) == 0 &&
+			pthread_mutex_unlock(&recursive) == 0);
 
 		CHECK(pthread_mutex_lock(&checked) == 0);
 		CHECK(pthread_mutex_lock(&checked) == EDEADLK);

@@ -11,8 +11,7 @@
 #include <semaphore.h>
 #include <sys/mman.h>
 
-enum { PROCESSES = 4,
-	ROUNDS = 15 };
+enum { PROCESSES = 4, ROUNDS = 15 };
 struct shared {
 	sem_t tokens;
 	pthread_mutex_t mutex;
@@ -70,7 +69,8 @@ static void setup(struct shared *s)
 
 int main(void)
 {
-	struct shared *s = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *s =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t children[PROCESSES];
 	struct timespec soon;
 	int value;

@@ -73,7 +73,8 @@ int main(void)
 	say("load %f\n", load[0]);
 	for (int i = 0; i < 16; i++) {
 		CHECK(getrlimit(i, &limit) == 0);
-		say("limit %d: %lx %lx\n", i, (unsigned long)limit.rlim_cur, (unsigned long)limit.rlim_max);
+		say("limit %d: %lx %lx\n", i, (unsigned long)limit.rlim_cur,
+			(unsigned long)limit.rlim_max);
 	}
 	deadline(3);
 	deadline(0);

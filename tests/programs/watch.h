@@ -17,8 +17,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { WATCH_LOOKS = 300000,
-	WATCH_MAX = 512 };
+enum { WATCH_LOOKS = 300000, WATCH_MAX = 512 };
 
 struct watch {
 	pthread_t thread;
@@ -35,8 +34,8 @@ static inline void watch_about_to_sleep(struct watch *w)
 }
 
 /* Starts `body`, which gets the watch, and returns once it sleeps. */
-static inline void watch_start(struct watch *w, volatile void *area, size_t len,
-	void *(*body)(void *))
+static inline void watch_start(
+	struct watch *w, volatile void *area, size_t len, void *(*body)(void *))
 {
 	CHECK(len <= WATCH_MAX);
 	w->area = area;

@@ -46,7 +46,8 @@ static void child_with_pipe(int round)
 static void *thread(void *arg)
 {
 	for (int round = 0; round < rounds; round++) {
-		char *area = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *area = mmap(
+			NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		struct timespec now;
 
 		CHECK(area != MAP_FAILED && clock_gettime(CLOCK_MONOTONIC, &now) == 0);
