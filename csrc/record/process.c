@@ -93,6 +93,9 @@ enum prr_status prr_record_clone_entry(struct prr_record *s, struct prr_record_t
 		t->clone_flags = SIGCHLD;
 		break;
 	}
+	/* A fork copies memory somewhere between its entry and its exit: nobody may
+	 * change that memory meanwhile, however long the kernel takes. */
+	t->no_switch = true;
 	strip_untraced(t);
 	return PRR_OK;
 }
