@@ -30,7 +30,7 @@ PYRR = (sys.executable, "-m", "pyrr")
 CALLS = 100_000
 ROUND_TRIPS = 20_000
 CALLS_PER_ROUND_TRIP = 4
-PYTHON_LOOP = "x = 1\nfor i in range(6_000_000): x = (x * 31 + i) % 1000003\nprint(x)"
+PYTHON_LOOP = "x = 1\nfor i in range(30_000_000): x = (x * 31 + i) % 1000003\nprint(x)"
 GIT = (
     "rm -rf r; git init -q r; cd r; for n in 1 2 3 4 5 6; do seq 1 $((n * 200)) > f$n; git add .;"
     " git -c user.name=n -c user.email=e commit -q -m $n; done; git log --stat | cat; git gc -q"
