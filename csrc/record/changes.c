@@ -372,18 +372,6 @@ static bool truncates(const struct prr_record_task *t)
 	return flags & O_TRUNC;
 }
 
-enum prr_status prr_record_open_exit(struct prr_record *s, struct prr_record_task *t,
-	enum prr_handled *handled, struct prr_error *err)
-{
-	char path[64];
-
-	(void)handled;
-	if ((int64_t)t->regs.rax < 0 || s->mapped.count == 0 || !truncates(t))
-		return PRR_OK;
-	fd_path(path, sizeof(path), t, (int)t->regs.rax);
-	return changed(s, t, path, 0, err);
-}
-
 /* How the supervisor reaches what the task calls `name`. */
 static void reach(const struct prr_record_task *t, const char *name, char *path, size_t size)
 {
@@ -394,6 +382,55 @@ static void reach(const struct prr_record_task *t, const char *name, char *path,
 	else
 		snprintf(path, size, "/proc/%d/%s%s", t->uid.tid, name[0] == '/' ? "root" : "cwd/",
 			name);
+}
+
+/* The name that an open call is given, and the directory it starts from. */
+static void opened_path(const struct prr_record_task *t, char *path, size_t size)
+{
+	bool plain = t->nr == SYS_open || t->nr == SYS_creat;
+	int directory = plain ? AT_FDCWD : (int)t->args[0];
+	char *name;
+
+	path[0] = '\0';
+	if (!prr_mem_read_string(t->uid.tid, prr_remote(t->args[plain ? 0 : 1]), &name) || !name)
+		return;
+	if (directory == AT_FDCWD || name[0] == '/')
+		reach(t, name, path, size);
+	else
+		snprintf(path, size, "/proc/%d/fd/%d/%s", t->uid.tid, directory, name);
+	free(name);
+}
+
+/* Truncating a mapped file changes memory: nobody may look before the event. The
+ * open of a regular file waits for nobody (but for a lease, which the kernel takes
+ * away in the end). */
+enum prr_status prr_record_open_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	char path[4200];
+	struct stat st;
+
+	(void)handled;
+	(void)err;
+	if (s->mapped.count == 0 || !truncates(t))
+		return PRR_OK;
+	opened_path(t, path, sizeof(path));
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		prr_mapped_find(&s->mapped, st.st_dev, st.st_ino))
+		t->no_switch = true;
+	return PRR_OK;
+}
+
+enum prr_status prr_record_open_exit(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err)
+{
+	char path[64];
+
+	(void)handled;
+	if ((int64_t)t->regs.rax < 0 || s->mapped.count == 0 || !truncates(t))
+		return PRR_OK;
+	fd_path(path, sizeof(path), t, (int)t->regs.rax);
+	return changed(s, t, path, 0, err);
 }
 
 static bool truncated_path(const struct prr_record_task *t, char *path, size_t size)

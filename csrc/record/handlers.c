@@ -87,7 +87,7 @@ static const struct prr_record_handlers table[PRR_RECORD_HANDLER_COUNT] = {
 	[PRR_RECORD_MSEAL] = EMULATE,
 	[PRR_RECORD_MUNMAP] = { .entry = prr_record_munmap_entry, .exit = prr_record_munmap_exit },
 	[PRR_RECORD_NO_NEW_PRIVS] = EMULATE,
-	[PRR_RECORD_OPEN] = { .exit = prr_record_open_exit },
+	[PRR_RECORD_OPEN] = { .entry = prr_record_open_entry, .exit = prr_record_open_exit },
 	[PRR_RECORD_PRCTL_TSC] = EMULATE,
 	[PRR_RECORD_PRLIMIT] = { .exit = limit_exit },
 	[PRR_RECORD_PROCESS_VM_WRITEV] = { .exit = prr_record_vm_writev_exit },

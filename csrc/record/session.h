@@ -394,6 +394,8 @@ enum prr_status prr_record_write_exit(struct prr_record *s, struct prr_record_ta
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_close_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
+enum prr_status prr_record_open_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_open_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_truncate_entry(struct prr_record *s, struct prr_record_task *t,
