@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Writing what an event wrote. */
+#include <errno.h>
 #include <string.h>
 
 #include "session.h"
@@ -24,6 +25,14 @@ static bool stands_there(pid_t tid, const struct prr_output *output, const uint8
 	return true;
 }
 
+static bool failed_with_efault(const struct prr_replay *s)
+{
+	const struct prr_field_syscall *call =
+		prr_field_find(s->event, PRR_FIELD_SYSCALL, sizeof(*call), NULL, NULL);
+
+	return call && call->result == -EFAULT;
+}
+
 static enum prr_status write_output(struct prr_replay *s, size_t i, struct prr_error *err)
 {
 	const struct prr_output *output = &s->event->outputs[i];
@@ -45,10 +54,15 @@ static enum prr_status write_output(struct prr_replay *s, size_t i, struct prr_e
 			"event %llu has an output of unknown kind %u",
 			(unsigned long long)s->event->index, output->kind);
 	}
+	/* A failed call's outputs are all that it may have written. Where nothing was,
+	 * writing the same bytes would make a private copy of a file's page, which
+	 * then no longer follows the file. */
+	if (failed_with_efault(s) && stands_there(t->tid, output, data))
+		return PRR_OK;
 	/* The kernel may have written what the program's protection forbids. */
 	if (prr_mem_write(t->tid, prr_remote(output->addr), data, (size_t)output->len) ||
-		prr_mem_poke(t->tid, prr_remote(output->addr), data, (size_t)output->len) ||
-		stands_there(t->tid, output, data))
+		stands_there(t->tid, output, data) ||
+		prr_mem_poke(t->tid, prr_remote(output->addr), data, (size_t)output->len))
 		return PRR_OK;
 	return prr_replay_diverged(s, t, err,
 		"0x%llx, where %llu bytes were written, is not mapped",
