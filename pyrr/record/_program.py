@@ -16,7 +16,7 @@ def resolve(command: str, path: str) -> str:
         candidates = [command]
     else:
         candidates = [f"{part or '.'}/{command}" for part in path.split(":")]
-    existing = [name for name in candidates if Path(name).exists()]
+    existing = [name for name in candidates if _exists(name)]
     if not existing:
         where = "" if "/" in command else " in $PATH"
         raise ProgramNotFound(f"there is no program {command}{where}", f"command -v {command}")
@@ -27,6 +27,15 @@ def resolve(command: str, path: str) -> str:
     if Path(existing[0]).is_dir():
         raise ProgramNotExecutable(f"{existing[0]} is a directory", "name a program inside it")
     raise ProgramNotExecutable(f"{existing[0]} is not executable", f"chmod +x {existing[0]}")
+
+
+def _exists(name: str) -> bool:
+    """As execvp(3) sees it: a directory that may not be searched holds nothing."""
+    try:
+        Path(name).stat()
+    except OSError:
+        return False
+    return True
 
 
 def _check(name: str) -> None:
