@@ -75,7 +75,8 @@ enum prr_event_kind {
 	PRR_EVENT_INSTRUCTION = 5,     /* rdtsc, cpuid, rdrand, ... emulated */
 	PRR_EVENT_EXIT = 6,            /* the task is gone */
 	PRR_EVENT_TRACE_END = 7,       /* the whole tree has ended */
-	PRR_EVENT_NOTE = 8             /* a warning that belongs to this place */
+	PRR_EVENT_NOTE = 8,            /* a warning that belongs to this place */
+	PRR_EVENT_PREEMPT = 9          /* the task was stopped inside user code, at `position` */
 };
 
 enum prr_origin {
@@ -159,7 +160,10 @@ enum prr_field_tag {
 	PRR_FIELD_RLIMIT = 18,     /* struct prr_field_rlimit */
 	PRR_FIELD_ECHO = 19,       /* struct prr_field_echo, then bytes that went there */
 	PRR_FIELD_ECHO_FD = 20,    /* struct prr_field_echo_fd: a descriptor leads there */
-	PRR_FIELD_STORED_FILE = 21 /* struct prr_field_stored_file, before its first use */
+	PRR_FIELD_STORED_FILE = 21, /* struct prr_field_stored_file, before its first use */
+	PRR_FIELD_POINT = 22,      /* struct prr_field_point: how a PREEMPT's place is named */
+	PRR_FIELD_WORDS = 23,      /* struct prr_field_word[]: memory at that place */
+	PRR_FIELD_PAGE = 24        /* struct prr_field_page, then the page as it is at that place */
 };
 
 enum prr_syscall_event_flag {
@@ -298,6 +302,29 @@ struct prr_field_echo_fd {
 	uint32_t reserved;
 };
 
+enum prr_point_method {
+	/* The first place in the slice with these registers, XSTATE and hashes of memory. */
+	PRR_POINT_FINGERPRINT = 1,
+	/* position.site is reached for the position.hits-th time in the slice. */
+	PRR_POINT_COUNT = 2
+};
+struct prr_field_point {
+	uint32_t method;  /* enum prr_point_method */
+	uint32_t varying; /* bit i: general register i (as encoded: rax rcx rdx rbx rsp
+			   * rbp rsi rdi r8..r15) changed shortly before the place */
+};
+/* Four bytes of memory near the place, for finding it. */
+struct prr_field_word {
+	uint64_t addr;
+	uint32_t value;
+	uint32_t varying; /* 1: changed shortly before the place */
+};
+
+/* 4096 bytes follow; dead stack in them is zeros, as in page hashes. */
+struct prr_field_page {
+	uint64_t addr;
+};
+
 struct prr_field_echo {
 	uint32_t stream; /* 1 stdout, 2 stderr of the recording */
 	uint32_t reserved;
@@ -369,6 +396,16 @@ PRR_API PRR_MUST_USE enum prr_status prr_trace_reader_seek(
  * saying where and why it ends early. Borrowed. */
 PRR_API const char *prr_trace_reader_end_reason(const struct prr_trace_reader *reader);
 
+/* What naming places inside user code, or finding them again, took so far. */
+struct prr_point_stats {
+	uint64_t points;     /* PREEMPT events */
+	uint64_t counted;    /* of these, by counting arrivals at a site */
+	uint64_t candidates; /* finding: stops at the site */
+	uint64_t hashed;     /* times that all memory was hashed */
+	uint64_t spent_ns;   /* naming: the task stood still; finding: the whole slice */
+	uint64_t signals, signal_delay_ns, signal_delay_max_ns; /* held until such a place */
+};
+
 /* ------------------------------------------------------------------ record */
 
 struct prr_record;
@@ -380,6 +417,8 @@ struct prr_record_options {
 	int32_t cpu;              /* core for supervisor and tracees */
 	uint64_t slice_ns;        /* fair share of one task before another may run */
 	bool always_switch;       /* another task after every event, where there is one */
+	bool always_preempt;      /* a PREEMPT at the end of every slice, whoever waits */
+	uint32_t point_ratio;     /* naming places takes at most 1/point_ratio of the time; 0 any */
 	uint32_t hash_ratio;      /* page hashes take at most 1/hash_ratio of the time; 0 none */
 };
 
@@ -425,6 +464,8 @@ PRR_API PRR_MUST_USE enum prr_status prr_record_move(
 PRR_API void prr_record_end_trace(struct prr_record *session);
 /* Has that happened? It was told of by a WARNING or by the caller. */
 PRR_API bool prr_record_trace_ended(const struct prr_record *session);
+PRR_API void prr_record_point_stats(
+	const struct prr_record *session, struct prr_point_stats *ret);
 /* Sends `signo` to every tracee's process; used to end a recording. */
 PRR_API void prr_record_signal_all(struct prr_record *session, int signo);
 
@@ -460,6 +501,8 @@ PRR_API void prr_replay_destroy(struct prr_replay *session);
  * expected and actual; prr_replay_event gives the event. */
 PRR_API PRR_MUST_USE enum prr_status prr_replay_run(
 	struct prr_replay *session, struct prr_replay_stop *stop, struct prr_error *err);
+PRR_API void prr_replay_point_stats(
+	const struct prr_replay *session, struct prr_point_stats *ret);
 /* EventIndex of the event being replayed, or last replayed. */
 PRR_API uint64_t prr_replay_event(const struct prr_replay *session);
 

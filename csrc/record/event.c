@@ -43,10 +43,19 @@ bool prr_record_trace_ended(const struct prr_record *s)
 void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
 	enum prr_origin origin, const struct prr_regs *regs)
 {
+	static const struct prr_position nowhere;
+
+	prr_event_begin_at(s, t, kind, origin, regs, &nowhere);
+}
+
+void prr_event_begin_at(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
+	enum prr_origin origin, const struct prr_regs *regs, const struct prr_position *position)
+{
 	struct prr_event head = {
 		.kind = (uint16_t)kind,
 		.arch = PRR_ARCH_X86_64,
 		.origin = (uint8_t)origin,
+		.position = *position,
 	};
 
 	s->last_event_ns = prr_record_now();
@@ -93,7 +102,7 @@ enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t
 static bool is_required(uint16_t tag)
 {
 	return tag != PRR_FIELD_SIGINFO && tag != PRR_FIELD_TEXT && tag != PRR_FIELD_ARGV &&
-		tag != PRR_FIELD_PAGE_HASHES;
+		tag != PRR_FIELD_PAGE_HASHES && tag != PRR_FIELD_PAGE;
 }
 
 enum prr_status prr_event_field(

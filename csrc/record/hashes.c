@@ -113,6 +113,38 @@ static enum prr_status sample(struct prr_record *s, const struct prr_memory_view
 	return PRR_OK;
 }
 
+enum prr_status prr_record_point_hashes(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	struct prr_page_hashes hashes = { 0 };
+	struct prr_memory_view view;
+
+	if (s->trace_ended)
+		return PRR_OK;
+	PRR_TRY(prr_record_memory_view(s, t, &view, err));
+	enum prr_status status = prr_page_hashes_take(&view, SIZE_MAX, &hashes, err);
+
+	if (status == PRR_OK)
+		status = prr_event_field(s, PRR_FIELD_PAGE_HASHES, hashes.items,
+			hashes.count * sizeof(*hashes.items), err);
+	if (status == PRR_OK)
+		status = prr_page_history_update(&t->as->history, hashes.items, hashes.count, err);
+	prr_page_hashes_deinit(&hashes);
+	free((void *)(uintptr_t)view.stack_pointers);
+	return unless_gone(status, err);
+}
+
+enum prr_status prr_record_memory_view(struct prr_record *s, struct prr_record_task *t,
+	struct prr_memory_view *view, struct prr_error *err)
+{
+	uint64_t *pointers;
+
+	*view = (struct prr_memory_view){ .tid = t->uid.tid, .mappings = &t->as->mappings };
+	PRR_TRY(stack_pointers(s, t->as, &pointers, &view->stack_pointer_count, err));
+	view->stack_pointers = pointers;
+	return PRR_OK;
+}
+
 enum prr_status prr_record_hashes(struct prr_record *s, struct prr_record_task *t,
 	enum prr_hash_occasion occasion, struct prr_error *err)
 {

@@ -66,6 +66,7 @@ void prr_address_space_unuse(struct prr_address_space *as)
 		return;
 	prr_mappings_deinit(&as->mappings);
 	free(as->patches.items);
+	prr_page_history_free(as->history);
 	free(as);
 }
 
@@ -146,7 +147,10 @@ enum prr_status prr_record_create(const struct prr_record_options *options,
 		return prr_fail_errno(err, "cannot set up a record session");
 	}
 	s->program_affinity = s->old_affinity;
-	enum prr_status status = prr_record_spawn(s, err);
+	enum prr_status status = prr_slice_init(&s->slicing, err);
+
+	if (status == PRR_OK)
+		status = prr_record_spawn(s, err);
 
 	if (status != PRR_OK) {
 		prr_record_destroy(s);
@@ -171,6 +175,7 @@ void prr_record_destroy(struct prr_record *s)
 			prr_ptrace_resume(tid, PRR_RESUME_CONT, 0);
 		prr_record_drop_task(s, s->tasks);
 	}
+	prr_slice_deinit(&s->slicing);
 	if (CPU_COUNT(&s->old_affinity) > 0)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	if (s->exec_error_fd >= 0)
@@ -190,6 +195,11 @@ void prr_record_destroy(struct prr_record *s)
 	free(s);
 }
 
+void prr_record_point_stats(const struct prr_record *s, struct prr_point_stats *ret)
+{
+	*ret = s->points.stats;
+}
+
 void prr_record_signal_all(struct prr_record *s, int signo)
 {
 	for (struct prr_record_task *t = s->tasks; t; t = t->next)
@@ -199,10 +209,13 @@ void prr_record_signal_all(struct prr_record *s, int signo)
 
 /* --------------------------------------------------------------- run loop */
 
-static enum prr_status job_control_stop(struct prr_record *s, struct prr_record_task *t)
+static enum prr_status event_stop(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	int signo = WSTOPSIG(t->status);
 
+	if (signo == SIGTRAP && t->state == PRR_TASK_RUNNING)
+		return prr_record_time_up(s, t, err);
 	if (signo == SIGTRAP) { /* SIGCONT ended the stop, or a stray interrupt */
 		t->state = PRR_TASK_RUNNING; /* where it is, the slice goes on */
 		prr_record_resume(t, PRR_RESUME_CONT, 0);
@@ -231,7 +244,7 @@ static enum prr_status treat_event(
 	case PTRACE_EVENT_EXIT:
 		return prr_record_exit_event(s, t, err);
 	case PTRACE_EVENT_STOP:
-		return job_control_stop(s, t);
+		return event_stop(s, t, err);
 	default:
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
 			"task %d reported unknown ptrace event %d", t->uid.tid, event);
@@ -264,7 +277,15 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t, str
 			prr_record_resume(t, PRR_RESUME_CONT, 0);
 			t->state = PRR_TASK_RUNNING;
 		}
-		PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
+		bool in_user = t->state == PRR_TASK_RUNNING;
+
+		if (in_user)
+			prr_slice_enter(s, t);
+		enum prr_status status = prr_record_wait_task(s, t, &stopped, err);
+
+		if (in_user)
+			prr_slice_leave(s, t);
+		PRR_TRY(status);
 		if (!stopped) {
 			s->stop.kind = PRR_RECORD_STOP_INTERRUPTED;
 			s->stop_wanted = true;

@@ -27,6 +27,7 @@
 #include "../shared/mappings.h"
 #include "../shared/mem.h"
 #include "../shared/outputs.h"
+#include "../shared/page_hash.h"
 #include "../shared/ptrace.h"
 #include "../shared/regs.h"
 
@@ -45,6 +46,7 @@ struct prr_address_space {
 	struct prr_mappings mappings;
 	struct prr_patch_list patches;
 	uint64_t brk;        /* current end of the heap as the program knows it */
+	struct prr_page_history *history; /* owned; NULL: no place was named in it yet */
 };
 
 struct prr_sighand { /* signal dispositions, shared by CLONE_SIGHAND */
@@ -188,6 +190,8 @@ struct prr_record_task {
 	bool sigmask_widened; /* ignored signals are blocked during the call */
 	struct prr_held_signal *held; /* owned; taken off the kernel, not yet delivered */
 	size_t held_count, held_capacity;
+	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
+	bool interrupt_sent;    /* a PTRACE_INTERRUPT may still be pending: slice.c */
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
 	int failed_signo;     /* the last handler frame found no stack; 0: it did */
@@ -223,6 +227,20 @@ struct prr_hashing { /* hashes.c */
 	uint64_t page_ns;  /* what a page took in the last one */
 };
 
+struct prr_slicing { /* slice.c; shared with its signal handler */
+	bool made;
+	int timer; /* kernel's timer_t */
+	struct sigaction old_action;
+	volatile pid_t running; /* runs user code and may be interrupted; 0 nobody */
+	volatile sig_atomic_t sent; /* since prr_slice_enter */
+	volatile uint64_t deadline_ns, armed_for_ns; /* CLOCK_MONOTONIC; UINT64_MAX never */
+};
+
+struct prr_points { /* point.c */
+	uint64_t next_ns; /* CLOCK_MONOTONIC: no place is named before */
+	struct prr_point_stats stats;
+};
+
 struct prr_record {
 	const struct prr_record_options *options;
 	struct prr_trace_writer *writer;
@@ -235,6 +253,8 @@ struct prr_record {
 	uint32_t next_serial, next_as_uid;
 	uint64_t start_ns, slice_start_ns, last_event_ns, last_flush_ns; /* CLOCK_MONOTONIC */
 	struct prr_hashing hashing;
+	struct prr_slicing slicing;
+	struct prr_points points;
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
 	bool trace_ended;   /* the disk was full: the program goes on unrecorded */
@@ -294,9 +314,29 @@ char prr_proc_state(struct prr_record_task *t);
 PRR_MUST_USE enum prr_status prr_record_pick(struct prr_record *s, struct prr_error *err);
 void prr_record_after_event(struct prr_record *s, bool yield);
 
+/* slice.c: time slices inside user code */
+PRR_MUST_USE enum prr_status prr_slice_init(struct prr_slicing *slicing, struct prr_error *err);
+void prr_slice_deinit(struct prr_slicing *slicing);
+/* Around waiting for a task that runs user code: only in between it may be
+ * interrupted. */
+void prr_slice_enter(struct prr_record *s, struct prr_record_task *t);
+void prr_slice_leave(struct prr_record *s, struct prr_record_task *t);
+/* t, in user code, stands at the stop of a PTRACE_INTERRUPT. */
+PRR_MUST_USE enum prr_status prr_record_time_up(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+/* Resumes t, which stands somewhere in user code, without an event. */
+void prr_slice_go_on(struct prr_record_task *t);
+
+/* point.c: writes the PREEMPT event of the place near which t stands. *made is
+ * false when an event of its own is at hand or another stop came: t runs on. */
+PRR_MUST_USE enum prr_status prr_record_point(
+	struct prr_record *s, struct prr_record_task *t, bool *made, struct prr_error *err);
+
 /* event.c: writing events */
 void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
 	enum prr_origin origin, const struct prr_regs *regs);
+void prr_event_begin_at(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
+	enum prr_origin origin, const struct prr_regs *regs, const struct prr_position *position);
 PRR_MUST_USE enum prr_status prr_event_memory(struct prr_record *s, struct prr_record_task *t,
 	uint64_t addr, uint64_t len, struct prr_error *err);
 /* Memory output whose bytes the caller has. */
@@ -322,6 +362,22 @@ enum prr_hash_occasion {
 /* Appends the hashes of t's memory to the begun event, where it is time. */
 PRR_MUST_USE enum prr_status prr_record_hashes(struct prr_record *s, struct prr_record_task *t,
 	enum prr_hash_occasion occasion, struct prr_error *err);
+
+/* Appends the hashes of all of t's memory to the begun event. */
+PRR_MUST_USE enum prr_status prr_record_point_hashes(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+/* The same view of t's memory; view->stack_pointers is the caller's to free. */
+PRR_MUST_USE enum prr_status prr_record_memory_view(struct prr_record *s, struct prr_record_task *t,
+	struct prr_memory_view *view, struct prr_error *err);
+
+/* page_history.c: pages of an AddressSpace that change often */
+struct prr_page_history;
+void prr_page_history_free(struct prr_page_history *history);
+/* Takes in all hashes of now. */
+PRR_MUST_USE enum prr_status prr_page_history_update(struct prr_page_history **history,
+	const struct prr_field_page_hash *hashes, size_t count, struct prr_error *err);
+/* Up to `room` of the pages that changed most often; returns how many. */
+size_t prr_page_history_busy(const struct prr_page_history *history, uint64_t *pages, size_t room);
 
 /* syscall.c */
 PRR_MUST_USE enum prr_status prr_record_entry(
@@ -514,8 +570,11 @@ void prr_record_unshield(struct prr_record_task *t);
 /* The call in progress answered EINTR though no signal with an effect is there
  * (SIGCONT wakes a seized task whatever its mask): it has to be entered again. */
 bool prr_record_woken_for_nothing(struct prr_record_task *t, int64_t result);
+/* Takes it off the kernel until it can be delivered, unless it would be ignored. */
 PRR_MUST_USE enum prr_status prr_record_hold(
 	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err);
+/* Did the instruction at hand raise it? */
+bool prr_record_is_fault(int signo, const siginfo_t *info);
 enum prr_status prr_record_sigaction_exit(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
 enum prr_status prr_record_sigmask_exit(struct prr_record *s, struct prr_record_task *t,

@@ -24,6 +24,8 @@
 #define SIG_BIT(signo) (1ull << ((signo) - 1))
 #define HANDLER_DEFAULT 0
 #define HANDLER_IGNORE 1
+/* The first real-time signal as the kernel counts them. */
+#define KERNEL_SIGRTMIN 32
 #define FLAG_RESETHAND 0x80000000ull
 #define FLAG_ONSTACK 0x08000000ull
 /* Below the interrupted stack pointer, the ABI's red zone stays untouched. */
@@ -41,7 +43,7 @@ static bool is_stop(int signo)
 	return signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
 }
 
-static bool is_fault(int signo, const siginfo_t *info)
+bool prr_record_is_fault(int signo, const siginfo_t *info)
 {
 	bool synchronous = signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE ||
 		signo == SIGILL || signo == SIGTRAP;
@@ -171,6 +173,14 @@ bool prr_record_signal_is_due(struct prr_record_task *t)
 enum prr_status prr_record_hold(
 	struct prr_record_task *t, const siginfo_t *info, struct prr_error *err)
 {
+	if (effect_of(t, info->si_signo) == PRR_SIGNAL_IGNORED)
+		return PRR_OK;
+	if (t->held_count == 0)
+		t->held_since_ns = prr_record_now();
+	/* As the kernel does with what is pending already (signal(7)). */
+	for (size_t i = 0; i < t->held_count && info->si_signo < KERNEL_SIGRTMIN; i++)
+		if (t->held[i].info.si_signo == info->si_signo)
+			return PRR_OK;
 	if (t->held_count == t->held_capacity) {
 		size_t capacity = t->held_capacity ? 2 * t->held_capacity : 4;
 		struct prr_held_signal *grown = reallocarray(t->held, capacity, sizeof(*grown));
@@ -398,7 +408,7 @@ enum prr_status prr_record_signal(
 	}
 	if (t->failed_signo)
 		return deliver_failed(s, t, &info, err);
-	if (is_fault(signo, &info)) {
+	if (prr_record_is_fault(signo, &info)) {
 		PRR_TRY(prr_record_instruction(s, t, signo, &info, &handled, err));
 		if (handled)
 			return t->held_count ? deliver_held(s, t, err) : PRR_OK;
@@ -412,8 +422,7 @@ enum prr_status prr_record_signal(
 	if (!t->moved && same_place(&last, &t->regs))
 		return deliver(s, t, &info, PRR_SIGNAL_AT_EVENT, err);
 	t->moved = true;
-	if (effect_of(t, signo) != PRR_SIGNAL_IGNORED)
-		PRR_TRY(prr_record_hold(t, &info, err));
+	PRR_TRY(prr_record_hold(t, &info, err));
 	t->state = PRR_TASK_RUNNING;
 	prr_record_resume(t, PRR_RESUME_CONT, 0);
 	return PRR_OK;
@@ -475,6 +484,11 @@ static enum prr_status carry(struct prr_record *s, struct prr_record_task *t, in
 		do
 			PRR_TRY(prr_record_wait_task(s, t, &stopped, err));
 		while (!stopped);
+		if (WIFSTOPPED(t->status) && WSTOPSIG(t->status) == SIGTRAP &&
+			prr_status_event(t->status) == PTRACE_EVENT_STOP) {
+			t->has_status = false; /* a late interrupt: slice.c */
+			continue;
+		}
 		if (!WIFSTOPPED(t->status) || prr_status_is_syscall(t->status) ||
 			prr_status_event(t->status) != 0 ||
 			!prr_ptrace_get_siginfo(t->uid.tid, &arrived)) {

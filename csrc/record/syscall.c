@@ -224,6 +224,19 @@ static void redo_call(struct prr_record_task *t)
 	t->redo = t->backed_up = true;
 }
 
+/* Back to before the instruction: a PTRACE_INTERRUPT that is still pending stops t
+ * there, in a syscall it would look like a signal. Then the call is entered again. */
+static void drain_interrupt(struct prr_record_task *t)
+{
+	t->interrupt_sent = false;
+	t->regs.rip -= 2;
+	t->regs.rax = t->regs.orig_rax;
+	t->regs.orig_rax = (uint64_t)-1;
+	t->regs_dirty = true;
+	t->backed_up = true;
+	t->state = PRR_TASK_READY;
+}
+
 enum prr_status prr_record_entry(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
@@ -234,6 +247,10 @@ enum prr_status prr_record_entry(
 	if (prr_is_vsyscall(t->regs.rip))
 		return prr_record_vsyscall(s, t, err);
 	prr_regs_canonical_syscall(&t->regs);
+	if (t->interrupt_sent) {
+		drain_interrupt(t);
+		return PRR_OK;
+	}
 	t->vague_place = t->backed_up = false;
 	if (t->redo)
 		return prr_record_has_held(t) ? interrupted(s, t, err) : enter_again(s, t, err);

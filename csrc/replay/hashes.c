@@ -185,27 +185,132 @@ static enum prr_status stack_pointers(const struct prr_replay *s, const struct p
 	return PRR_OK;
 }
 
-static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t,
-	const struct prr_field *field, struct prr_error *err)
+static const struct prr_field *hashes_of(const struct prr_event *event)
 {
-	struct prr_memory_view view = { .tid = t->tid, .mappings = &t->as->mappings };
+	for (size_t i = 0; i < event->field_count; i++)
+		if (event->fields[i].tag == PRR_FIELD_PAGE_HASHES)
+			return &event->fields[i];
+	return NULL;
+}
+
+/* view->stack_pointers is the caller's to free. */
+static enum prr_status look(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_memory_view *view, struct difference *d, struct prr_error *err)
+{
+	const struct prr_field *field = hashes_of(s->event);
 	struct prr_page_hashes here = { 0 };
-	struct difference d = { 0 };
 	uint64_t *pointers;
 
-	PRR_TRY(stack_pointers(s, t->as, &pointers, &view.stack_pointer_count, err));
-	view.stack_pointers = pointers;
-	enum prr_status status = prr_page_hashes_take(&view, SIZE_MAX, &here, err);
+	*view = (struct prr_memory_view){ .tid = t->tid, .mappings = &t->as->mappings };
+	PRR_TRY(stack_pointers(s, t->as, &pointers, &view->stack_pointer_count, err));
+	view->stack_pointers = pointers;
+	enum prr_status status = prr_page_hashes_take(view, SIZE_MAX, &here, err);
 
 	/* Fields are 8-aligned in the reader's block: docs/TRACE_FORMAT.md. */
 	if (status == PRR_OK)
-		compare(&view, (const struct prr_field_page_hash *)(const void *)field->data,
-			field->len / sizeof(struct prr_field_page_hash), &here, &d);
+		compare(view, (const struct prr_field_page_hash *)(const void *)field->data,
+			field->len / sizeof(struct prr_field_page_hash), &here, d);
+	prr_page_hashes_deinit(&here);
+	return status;
+}
+
+enum prr_status prr_replay_memory_differs(
+	struct prr_replay *s, struct prr_replay_task *t, uint64_t *page, struct prr_error *err)
+{
+	struct prr_memory_view view = { 0 };
+	struct difference d = { 0 };
+	enum prr_status status = look(s, t, &view, &d, err);
+
+	free((void *)(uintptr_t)view.stack_pointers);
+	*page = d.count ? d.addr : 0;
+	return status;
+}
+
+enum prr_status prr_replay_page_differs(struct prr_replay *s, struct prr_replay_task *t,
+	uint64_t page, bool *differs, struct prr_error *err)
+{
+	const struct prr_field *field = hashes_of(s->event);
+	const struct prr_field_page_hash *expected =
+		(const struct prr_field_page_hash *)(const void *)field->data;
+	size_t low = 0, high = field->len / sizeof(*expected);
+	struct prr_memory_view view = { .tid = t->tid, .mappings = &t->as->mappings };
+	uint64_t *pointers, actual;
+
+	while (low < high && expected[low + (high - low) / 2].addr != page) {
+		size_t middle = low + (high - low) / 2;
+
+		if (expected[middle].addr < page)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*differs = false;
+	if (low >= high)
+		return PRR_OK;
+	PRR_TRY(stack_pointers(s, t->as, &pointers, &view.stack_pointer_count, err));
+	view.stack_pointers = pointers;
+	*differs = prr_page_hash_one(&view, page, &actual) &&
+		actual != expected[low + (high - low) / 2].hash;
+	free(pointers);
+	return PRR_OK;
+}
+
+/* A few words of a page that differ, spread over it. */
+static void compare_page(const struct prr_field *field, const uint8_t *here,
+	struct prr_field_word *words, size_t room, size_t *count)
+{
+	enum { EACH = 2, WORD = 4 };
+	const uint8_t *there = field->data + sizeof(struct prr_field_page);
+	size_t taken = 0;
+
+	for (size_t at = 0; at < PRR_PAGE_SIZE && taken < EACH && *count < room; at += WORD) {
+		struct prr_field_word *word = &words[*count];
+
+		if (memcmp(here + at, there + at, WORD) == 0)
+			continue;
+		memcpy(&word->addr, field->data, sizeof(word->addr));
+		word->addr += at;
+		memcpy(&word->value, there + at, WORD);
+		word->varying = 1;
+		++*count;
+		taken++;
+	}
+}
+
+enum prr_status prr_replay_words_differ(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_field_word *words, size_t room, size_t *count, struct prr_error *err)
+{
+	struct prr_memory_view view = { .tid = t->tid, .mappings = &t->as->mappings };
+	uint8_t page[PRR_PAGE_SIZE];
+	uint64_t *pointers, addr;
+
+	*count = 0;
+	PRR_TRY(stack_pointers(s, t->as, &pointers, &view.stack_pointer_count, err));
+	view.stack_pointers = pointers;
+	for (size_t i = 0; i < s->event->field_count && *count < room; i++) {
+		const struct prr_field *field = &s->event->fields[i];
+
+		if (field->tag != PRR_FIELD_PAGE ||
+			field->len != sizeof(struct prr_field_page) + PRR_PAGE_SIZE)
+			continue;
+		memcpy(&addr, field->data, sizeof(addr));
+		if (prr_page_read(&view, addr, page))
+			compare_page(field, page, words, room, count);
+	}
+	free(pointers);
+	return PRR_OK;
+}
+
+static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
+{
+	struct prr_memory_view view = { 0 };
+	struct difference d = { 0 };
+	enum prr_status status = look(s, t, &view, &d, err);
+
 	if (status == PRR_OK && d.count)
 		status = report(s, t, &view, &d, err);
 	t->as->memory_checked = s->event->index;
-	prr_page_hashes_deinit(&here);
-	free(pointers);
+	free((void *)(uintptr_t)view.stack_pointers);
 	return status;
 }
 
@@ -215,8 +320,5 @@ enum prr_status prr_replay_check_memory(
 	if (!s->options->check_memory)
 		return PRR_OK;
 	PRR_TRY(note_names(s, err));
-	for (size_t i = 0; i < s->event->field_count; i++)
-		if (s->event->fields[i].tag == PRR_FIELD_PAGE_HASHES)
-			return check(s, t, &s->event->fields[i], err);
-	return PRR_OK;
+	return hashes_of(s->event) ? check(s, t, err) : PRR_OK;
 }

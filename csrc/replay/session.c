@@ -122,6 +122,11 @@ void prr_replay_destroy(struct prr_replay *s)
 	free(s);
 }
 
+void prr_replay_point_stats(const struct prr_replay *s, struct prr_point_stats *ret)
+{
+	*ret = s->points;
+}
+
 uint64_t prr_replay_event(const struct prr_replay *s)
 {
 	return s->last_index;
@@ -197,6 +202,8 @@ static enum prr_status replay_event(struct prr_replay *s, struct prr_error *err)
 		return signal_event(s, t, err);
 	case PRR_EVENT_INSTRUCTION:
 		return instruction_event(s, t, err);
+	case PRR_EVENT_PREEMPT:
+		return prr_replay_preempt_event(s, t, err);
 	case PRR_EVENT_EXIT:
 		return prr_replay_exit(s, t, err);
 	default:

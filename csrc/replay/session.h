@@ -81,6 +81,7 @@ struct prr_replay {
 	size_t name_count, name_capacity;
 	struct prr_stored *stored;     /* owned */
 	size_t stored_count, stored_capacity;
+	struct prr_point_stats points;
 	int stub_fd;                   /* memfd of the stub program */
 	cpu_set_t old_affinity;
 	uint64_t last_index;
@@ -128,7 +129,22 @@ PRR_MUST_USE enum prr_status prr_replay_check_regs(
 /* hashes.c: compares t's memory with the hashes that the event has, if any */
 PRR_MUST_USE enum prr_status prr_replay_check_memory(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
+/* For finding a place. *page: the first that differs from the event's hashes; 0 none. */
+PRR_MUST_USE enum prr_status prr_replay_memory_differs(
+	struct prr_replay *s, struct prr_replay_task *t, uint64_t *page, struct prr_error *err);
+/* The event's PAGE fields against memory: notes up to `room` words that differ, of any
+ * page; returns how many. */
+PRR_MUST_USE enum prr_status prr_replay_words_differ(struct prr_replay *s,
+	struct prr_replay_task *t, struct prr_field_word *words, size_t room, size_t *count,
+	struct prr_error *err);
+/* Does this one page differ for certain? */
+PRR_MUST_USE enum prr_status prr_replay_page_differs(struct prr_replay *s,
+	struct prr_replay_task *t, uint64_t page, bool *differs, struct prr_error *err);
 void prr_replay_names_deinit(struct prr_replay *s);
+
+/* point.c: runs the task to the place of a PREEMPT event */
+PRR_MUST_USE enum prr_status prr_replay_preempt_event(
+	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 
 /* outputs.c */
 PRR_MUST_USE enum prr_status prr_replay_outputs(struct prr_replay *s, struct prr_error *err);

@@ -286,15 +286,23 @@ const struct prr_field_mapping *prr_page_hash_mapping(
 	return NULL;
 }
 
-bool prr_page_hash_one(const struct prr_memory_view *view, uint64_t addr, uint64_t *hash)
+bool prr_page_read(const struct prr_memory_view *view, uint64_t addr, void *page)
 {
 	const struct prr_field_mapping *m = prr_page_hash_mapping(view, addr);
-	uint8_t page[PRR_PAGE_SIZE];
 
-	if (!prr_mem_read(view->tid, prr_remote(addr), page, sizeof(page)))
+	if (!prr_mem_read(view->tid, prr_remote(addr), page, PRR_PAGE_SIZE))
 		return false;
 	if (m)
 		clear_dead(view, m, addr, page);
+	return true;
+}
+
+bool prr_page_hash_one(const struct prr_memory_view *view, uint64_t addr, uint64_t *hash)
+{
+	uint8_t page[PRR_PAGE_SIZE];
+
+	if (!prr_page_read(view, addr, page))
+		return false;
 	*hash = prr_page_hash(page);
 	return true;
 }

@@ -37,6 +37,8 @@ PRR_MUST_USE enum prr_status prr_page_hashes_count(
 /* The mapping that holds addr, counting a stack's growth; NULL: none. Borrowed. */
 const struct prr_field_mapping *prr_page_hash_mapping(
 	const struct prr_memory_view *view, uint64_t addr);
+/* Reads a page of 4096 bytes as it is hashed: dead stack as zeros. */
+bool prr_page_read(const struct prr_memory_view *view, uint64_t addr, void *page);
 /* Hashes the one page at `addr`, touched or not; false: it cannot be read. */
 bool prr_page_hash_one(const struct prr_memory_view *view, uint64_t addr, uint64_t *hash);
 /* The hash of a page of zeros. */

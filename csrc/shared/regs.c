@@ -37,6 +37,15 @@ void prr_regs_restart(struct prr_regs *regs, int64_t result, uint64_t nr)
 	regs->orig_rax = (uint64_t)-1;
 }
 
+void prr_regs_encoded(const struct prr_regs *regs, uint64_t ret[16])
+{
+	const uint64_t values[16] = { regs->rax, regs->rcx, regs->rdx, regs->rbx, regs->rsp,
+		regs->rbp, regs->rsi, regs->rdi, regs->r8, regs->r9, regs->r10, regs->r11,
+		regs->r12, regs->r13, regs->r14, regs->r15 };
+
+	memcpy(ret, values, sizeof(values));
+}
+
 void prr_regs_canonical_syscall(struct prr_regs *regs)
 {
 	regs->rflags &= ~PRR_FLAG_RF;

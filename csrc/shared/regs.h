@@ -25,6 +25,10 @@ bool prr_is_restart(int64_t result);
  * rax = the number to restart with. */
 void prr_regs_restart(struct prr_regs *regs, int64_t result, uint64_t nr);
 
+/* The general registers as instructions number them: rax rcx rdx rbx rsp rbp rsi rdi
+ * r8 .. r15. */
+void prr_regs_encoded(const struct prr_regs *regs, uint64_t ret[16]);
+
 /* What the syscall instruction itself leaves behind, canonical in recording and
  * replay: rcx = rip, r11 = flags without RF (PITFALLS A4). The kernel hides a tracer's TF
  * from it: one that is there is the program's own. */

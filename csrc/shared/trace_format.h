@@ -46,9 +46,9 @@ enum {
 	PRR_RAW_FREE = 4 << 20,
 	PRR_RAW_RATIO = 64,
 
-	PRR_EVENT_KIND_LAST = PRR_EVENT_NOTE, /* known kinds: 1..this */
+	PRR_EVENT_KIND_LAST = PRR_EVENT_PREEMPT, /* known kinds: 1..this */
 	PRR_ORIGIN_LAST = PRR_ORIGIN_INJECTED_FAULT,
-	PRR_FIELD_TAG_LAST = PRR_FIELD_STORED_FILE, /* known tags: 1..this */
+	PRR_FIELD_TAG_LAST = PRR_FIELD_PAGE, /* known tags: 1..this */
 	PRR_FIELD_TAG_REQUIRED = 0x8000,     /* bit of a stored tag */
 
 	PRR_REG_COUNT = sizeof(struct prr_regs) / sizeof(uint64_t)

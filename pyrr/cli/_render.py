@@ -44,6 +44,8 @@ def _what(event: Event, find: FindSyscall) -> str:
         case EventKind.NOTE:
             note = event.field(fields.TextField)
             return f"note: {_format.printable(note.text) if note else ''}"
+        case EventKind.PREEMPT:
+            return _preempt(event)
         case _:
             assert_never(event.kind)
 
@@ -96,6 +98,13 @@ def _signal(event: Event) -> str:
         fields.SignalEffect.STOPPED: "stopped",
     }[field.effect]
     return f"--- {_format.signal_name(field.signo)} ({effect}{place}) ---"
+
+
+def _preempt(event: Event) -> str:
+    point = event.field(fields.PointField)
+    counted = point is not None and point.method is fields.PointMethod.COUNT
+    which = f", hit {event.position.hits}" if counted else ""
+    return f"--- preempted at {event.position.site:#x}{which} ---"
 
 
 def _instruction(event: Event) -> str:

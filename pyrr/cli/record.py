@@ -19,7 +19,7 @@ from pyrr.errors import (
     UsageError,
 )
 from pyrr.native import TraceReader
-from pyrr.record import RecordOptions, RecordResult, record
+from pyrr.record import SLICE_NS, RecordOptions, RecordResult, record
 from pyrr.trace import directory
 
 RUNNING_VARIABLE = "PYRR_RUNNING"
@@ -44,6 +44,17 @@ def _assignment(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _milliseconds(text: str) -> int:
+    """Nanoseconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.01 <= value <= 10_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time between 0.01 and 10000 ms")
+    return int(value * 1e6)
+
+
 class Record:
     """Records a program."""
 
@@ -58,8 +69,8 @@ class Record:
             epilog=EPILOG,
         )
         parser.usage = (
-            "pyrr record [-o DIR] [--env NAME=VALUE] [--switch share|always] [-v]\n"
-            "                   [--] PROGRAM [ARGUMENT ...]"
+            "pyrr record [-o DIR] [--env NAME=VALUE] [--switch share|always|preempt] [--slice MS]\n"
+            "                   [-v] [--] PROGRAM [ARGUMENT ...]"
         )
         add = parser.add_argument
         add("-o", dest="directory", metavar="DIR", type=Path, help="write the trace to DIR")
@@ -73,10 +84,18 @@ class Record:
         )
         add(
             "--switch",
-            choices=("share", "always"),
+            choices=("share", "always", "preempt"),
             default="share",
             help="when another task gets to run: after a fair share (default), or after every"
-            " event, which brings out bugs that depend on timing",
+            " event, which brings out bugs that depend on timing; preempt: as share, but a task"
+            " is stopped at the end of its share even if no other one waits",
+        )
+        add(
+            "--slice",
+            metavar="MS",
+            type=_milliseconds,
+            default=SLICE_NS,
+            help="a fair share, in milliseconds (default 50)",
         )
         add("-v", "--verbose", action="store_true", help="say where the trace is")
         add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -100,6 +119,7 @@ class Record:
             trace_dir=trace,
             env={**dict(options.env), RUNNING_VARIABLE: "1"},
             switch=options.switch,
+            slice_ns=options.slice,
         )
         with _traces.latest_is(home, trace), _nothing_left_if_never_begun(trace):
             result = self._engine(wanted)

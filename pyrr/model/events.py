@@ -29,6 +29,7 @@ class EventKind(IntEnum):
     EXIT = 6
     TRACE_END = 7
     NOTE = 8
+    PREEMPT = 9
 
 
 class Origin(IntEnum):

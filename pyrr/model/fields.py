@@ -15,71 +15,23 @@ from typing import Any, ClassVar, Self
 
 from pyrr.errors import TraceError
 from pyrr.model.events import Registers
+from pyrr.model.field_enums import (
+    FieldTag,
+    Instruction,
+    MappingKind,
+    PointMethod,
+    SignalEffect,
+    SignalPlace,
+)
 
-
-class FieldTag(IntEnum):
-    """Kinds of fields: enum prr_field_tag. Never renumbered."""
-
-    SYSCALL = 1
-    REGS_AFTER = 2
-    XSTATE_AFTER = 3
-    MAPPING = 4
-    UNMAP = 5
-    NEW_TASK = 6
-    EXEC = 7
-    SIGNAL = 8
-    SIGINFO = 9
-    INSTRUCTION = 10
-    EXIT = 11
-    FILE_CHANGE = 12
-    PATCH = 13
-    TEXT = 14
-    ARGV = 15
-    PAGE_HASHES = 16
-    BRK = 17
-    RLIMIT = 18
-    ECHO = 19
-    ECHO_FD = 20
-    STORED_FILE = 21
-
-
-class MappingKind(IntEnum):
-    """What is behind a mapping: enum prr_mapping_kind."""
-
-    ANON = 0
-    FILE_PRIVATE = 1
-    FILE_SHARED = 2
-    ANON_SHARED = 3
-    STACK = 4
-    HEAP = 5
-
-
-class SignalPlace(IntEnum):
-    """Where in the task's run a signal took effect: enum prr_signal_place."""
-
-    AT_EVENT = 0
-    AT_ENTRY = 1
-    AT_FAULT = 2
-
-
-class SignalEffect(IntEnum):
-    """What a signal did: enum prr_signal_effect."""
-
-    HANDLER = 0
-    IGNORED = 1
-    FATAL = 2
-    STOPPED = 3
-
-
-class Instruction(IntEnum):
-    """Instructions pyrr emulates: enum prr_instruction."""
-
-    RDTSC = 1
-    RDTSCP = 2
-    CPUID = 3
-    RDRAND = 4
-    RDSEED = 5
-    RDPID = 6
+__all__ = [
+    "FieldTag",
+    "Instruction",
+    "MappingKind",
+    "PointMethod",
+    "SignalEffect",
+    "SignalPlace",
+]
 
 
 class Packed:
@@ -339,10 +291,34 @@ class StoredFileField(Packed):
     hash: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointField(Packed):
+    """The place of a PREEMPT; bit i of `varying`: register i changed shortly before it."""
+
+    tag: ClassVar[FieldTag] = FieldTag.POINT
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<2I")
+
+    method: PointMethod
+    varying: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageField(Packed):
+    """`data`: the page at `addr` as it is at the place of a PREEMPT, dead stack as zeros."""
+
+    tag: ClassVar[FieldTag] = FieldTag.PAGE
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<Q")
+    TAIL: ClassVar[str | None] = "data"
+
+    addr: int
+    data: bytes = b""
+
+
 PACKED: tuple[type[Packed], ...] = (
     SyscallField, MappingField, UnmapField, NewTaskField, ExecField, SignalField,
     InstructionField, ExitField, FileChangeField, PatchField, BrkField, RLimitField, EchoField,
-    EchoFdField, StoredFileField,
+    EchoFdField, StoredFileField, PointField,
+    PageField,
 )  # fmt: skip
 for _cls in PACKED:
     _cls.NAMES = _names(_cls)
@@ -456,6 +432,27 @@ class PageHashesField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordsField:
+    """(address, value, 1 if it changed shortly before) of four-byte words near a place."""
+
+    tag: ClassVar[FieldTag] = FieldTag.WORDS
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<Q2I")
+
+    words: tuple[tuple[int, int, int], ...]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """From `struct prr_field_word[]`; TraceError where the bytes do not fit."""
+        if len(data) % cls.LAYOUT.size:
+            raise TraceError(f"a WORDS field has {len(data)} bytes")
+        return cls(words=tuple(cls.LAYOUT.iter_unpack(data)))
+
+    def pack(self) -> bytes:
+        """As `struct prr_field_word[]`."""
+        return b"".join(self.LAYOUT.pack(*word) for word in self.words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownField:
     """A field of a newer pyrr's, which is not required."""
 
@@ -475,11 +472,13 @@ AnyTypedField = (
     | TextField
     | ArgvField
     | PageHashesField
+    | WordsField
     | UnknownField
 )
 
 _OTHERS: tuple[Any, ...] = (
     RegsAfterField, XStateAfterField, SigInfoField, TextField, ArgvField, PageHashesField,
+    WordsField,
 )  # fmt: skip
 _DECODERS: dict[int, Callable[[bytes], AnyTypedField]] = {
     int(cls.tag): cls.unpack for cls in (*PACKED, *_OTHERS)

@@ -7,6 +7,7 @@ exceptions of `pyrr.errors`. No C pointer leaves this package.
 
 from pyrr.native._cpu import cpu_leaf, cpu_state
 from pyrr.native._session import (
+    PointStats,
     RecordSession,
     RecordStop,
     RecordStopKind,
@@ -18,6 +19,7 @@ from pyrr.native._session import (
 from pyrr.native._trace import TraceReader, TraceWriter, page_hash
 
 __all__ = [
+    "PointStats",
     "RecordSession",
     "RecordStop",
     "RecordStopKind",

@@ -5,8 +5,8 @@ A session's `run` comes back with a *Stop*: why a decision of Python's is needed
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Self
@@ -69,6 +69,30 @@ class ReplayStop:
     event: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointStats:
+    """What naming places inside user code, or finding them again, took: struct prr_point_stats.
+
+    Times are nanoseconds. `spent_ns` is, when recording, how long tasks stood still for it,
+    in replay all of the slices that end at such a place.
+    """
+
+    points: int
+    counted: int
+    candidates: int
+    hashed: int
+    spent_ns: int
+    signals: int
+    signal_delay_ns: int
+    signal_delay_max_ns: int
+
+
+def _point_stats(fill: Callable[[CData, CData], None], session: CData) -> PointStats:
+    stats: Any = ffi.new("struct prr_point_stats *")
+    fill(session, stats)
+    return PointStats(**{item.name: int(getattr(stats, item.name)) for item in fields(PointStats)})
+
+
 def choose_cpu() -> int:
     """The core with the least work among those allowed; -1 where none can be read."""
     return int(lib.prr_choose_cpu())
@@ -97,7 +121,9 @@ class RecordSession:
         cpu: int,
         slice_ns: int,
         always_switch: bool,
+        always_preempt: bool,
         hash_ratio: int,
+        point_ratio: int,
     ) -> None:
         """Spawns `program`, stopped at its exec. Raises a PyrrError."""
         self._argv, self._env = _Strings(argv), _Strings(env)
@@ -110,7 +136,9 @@ class RecordSession:
         self._options.cpu = cpu
         self._options.slice_ns = slice_ns
         self._options.always_switch = always_switch
+        self._options.always_preempt = always_preempt
         self._options.hash_ratio = hash_ratio
+        self._options.point_ratio = point_ratio
         slot = ffi.new("struct prr_record **")
         with error_slot() as error:
             check(lib.prr_record_create(self._options, writer.pointer, slot, error), error)
@@ -146,6 +174,11 @@ class RecordSession:
     def trace_ended(self) -> bool:
         """Whether writing has ended early; the user has been told."""
         return bool(lib.prr_record_trace_ended(self._handle.pointer))
+
+    @property
+    def point_stats(self) -> PointStats:
+        """What naming places took so far."""
+        return _point_stats(lib.prr_record_point_stats, self._handle.pointer)
 
     def signal_all(self, signo: int) -> None:
         """Sends a signal to every recorded process."""
@@ -218,6 +251,11 @@ class ReplaySession:
         return ReplayStop(
             kind=ReplayStopKind(int(stop.kind)), status=int(stop.status), event=int(stop.event)
         )
+
+    @property
+    def point_stats(self) -> PointStats:
+        """What finding places took so far."""
+        return _point_stats(lib.prr_replay_point_stats, self._handle.pointer)
 
     @property
     def event(self) -> int:

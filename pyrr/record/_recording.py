@@ -13,7 +13,14 @@ from typing import assert_never
 
 from pyrr.engine.status import exit_code_of
 from pyrr.errors import EnvironmentUnsupported, SystemFailure
-from pyrr.native import RecordSession, RecordStop, RecordStopKind, TraceWriter, choose_cpu
+from pyrr.native import (
+    PointStats,
+    RecordSession,
+    RecordStop,
+    RecordStopKind,
+    TraceWriter,
+    choose_cpu,
+)
 from pyrr.record._core import CoreWatch, ticking
 from pyrr.record._header import header_for
 from pyrr.record._program import resolve
@@ -22,6 +29,8 @@ from pyrr.trace.filestore import FileStore, user_cache
 from pyrr.trace.format import write_header
 
 SLICE_NS = 50_000_000
+POINT_RATIO = 20
+"""Naming places inside user code takes at most this part (1/POINT_RATIO) of the time."""
 HASH_RATIO = 50
 """Page hashes take at most this part (1/HASH_RATIO) of the time."""
 
@@ -31,9 +40,13 @@ class RecordOptions:
     """What to record.
 
     `env` overrides the caller's environment; `switch` is "share" (another task runs after a
-    fair share) or "always" (after every event); `cpu` the core to run on, None: the least
-    busy one. Page hashes, for replay's check of memory, take at most 1/`hash_ratio` of the
-    time; 0: none are written.
+    fair share), "always" (after every event) or "preempt" (after a fair share, at the end of
+    which a task is stopped inside user code even if no other one waits); `cpu` the core to
+    run on, None: the least busy one. A fair share is `slice_ns`; naming the places inside
+    user code where tasks are stopped takes at most 1/`point_ratio` of the time (0: any, as
+    with "preempt"). Page
+    hashes, for replay's check of memory, take at most 1/`hash_ratio` of the time; 0: none
+    are written.
     """
 
     argv: tuple[str, ...]
@@ -42,14 +55,17 @@ class RecordOptions:
     switch: str = "share"
     cpu: int | None = None
     hash_ratio: int = HASH_RATIO
+    slice_ns: int = SLICE_NS
+    point_ratio: int = POINT_RATIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordResult:
-    """`exit_code` as a shell shows it: 128+N for signal N."""
+    """`exit_code` as a shell shows it: 128+N for signal N; `points`: naming places."""
 
     exit_code: int
     trace_dir: Path
+    points: PointStats | None = None
 
 
 class _Interrupts:
@@ -105,6 +121,7 @@ def record(options: RecordOptions) -> RecordResult:
     watch = CoreWatch(core=cpu, allowed=os.sched_getaffinity(0))
     status: int | None = None
     told = False
+    points: PointStats | None = None
     try:
         with (
             TraceWriter(options.trace_dir) as writer,
@@ -116,20 +133,23 @@ def record(options: RecordOptions) -> RecordResult:
                 argv=options.argv,
                 env=pairs,
                 cpu=cpu,
-                slice_ns=SLICE_NS,
+                slice_ns=options.slice_ns,
                 always_switch=options.switch == "always",
+                always_preempt=options.switch == "preempt",
                 hash_ratio=options.hash_ratio,
+                point_ratio=0 if options.switch == "preempt" else options.point_ratio,
             ) as session,
         ):
             status = _drive(session, store, interrupts, watch)
             told = session.trace_ended
+            points = session.point_stats
     except SystemFailure as failed:
         if status is None:
             raise
         # The disk is full; the program has ended as it would.
         if not told:
             _trace_ends(failed)
-    return RecordResult(exit_code=exit_code_of(status), trace_dir=options.trace_dir)
+    return RecordResult(exit_code=exit_code_of(status), trace_dir=options.trace_dir, points=points)
 
 
 def _drive(

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyrr.engine.cpu import this_cpu
 from pyrr.engine.status import exit_code_of
 from pyrr.errors import EnvironmentUnsupported, TraceError
-from pyrr.native import ReplaySession, ReplayStopKind, choose_cpu
+from pyrr.native import PointStats, ReplaySession, ReplayStopKind, choose_cpu
 from pyrr.trace.reader import Trace
 
 
@@ -29,10 +29,11 @@ class ReplayOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """`exit_code` is the recorded program's, as a shell shows it."""
+    """`exit_code` is the recorded program's, as a shell shows it; `points`: finding places."""
 
     exit_code: int
     event_count: int
+    points: PointStats | None = None
 
 
 def _choose_cpu(recorded: int) -> int:
@@ -64,10 +65,11 @@ def replay(options: ReplayOptions) -> ReplayResult:
         ) as session,
     ):
         stop = session.run()
+        points = session.point_stats
         if stop.kind is ReplayStopKind.TRUNCATED:
             why = reader.end_reason or "it ends there"
             raise TraceError(
                 f"the trace is replayed up to event {stop.event}, where it ends early: {why}",
                 f"pyrr dump {stop.event} shows the last event",
             )
-    return ReplayResult(exit_code=exit_code_of(stop.status), event_count=stop.event)
+    return ReplayResult(exit_code=exit_code_of(stop.status), event_count=stop.event, points=points)

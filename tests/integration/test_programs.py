@@ -16,7 +16,11 @@ from tests.support.compiling import PROGRAMS, compiled
 from tests.support.workbench import Workbench
 
 SOURCES = sorted(path for path in PROGRAMS.iterdir() if path.suffix in {".c", ".cc", ".py", ".sh"})
-MODES: dict[str, tuple[str, ...]] = {"share": (), "always": ("--switch=always",)}
+MODES: dict[str, tuple[str, ...]] = {
+    "share": (),
+    "always": ("--switch=always",),
+    "preempt": ("--switch=preempt", "--slice=1"),
+}
 INTERPRETERS = {".py": [sys.executable, "-I"], ".sh": ["bash"]}
 
 

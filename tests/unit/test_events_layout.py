@@ -38,6 +38,7 @@ ENUMS: list[tuple[type[enum.IntEnum], str, str]] = [
     (fl.SignalPlace, "prr_signal_place", "PRR_SIGNAL_"),
     (fl.SignalEffect, "prr_signal_effect", "PRR_SIGNAL_"),
     (fl.Instruction, "prr_instruction", "PRR_INSTRUCTION_"),
+    (fl.PointMethod, "prr_point_method", "PRR_POINT_"),
 ]
 
 
