@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counting.h"
 #include "spawn.h"
 
 /* The vdso's clock would execute rdtsc, which faults while TSD is on. */
@@ -67,6 +68,7 @@ void prr_address_space_unuse(struct prr_address_space *as)
 	prr_mappings_deinit(&as->mappings);
 	free(as->patches.items);
 	prr_page_history_free(as->history);
+	prr_counting_free(as->counting);
 	free(as);
 }
 
@@ -221,6 +223,13 @@ static enum prr_status event_stop(
 		prr_record_resume(t, PRR_RESUME_CONT, 0);
 		return PRR_OK;
 	}
+	/* Others may run through the stub that it stands in. */
+	if (prr_ptrace_get_regs(t->uid.tid, &t->regs)) {
+		t->regs_dirty = false;
+		prr_counting_leave(t);
+		if (t->regs_dirty && prr_ptrace_set_regs(t->uid.tid, &t->regs))
+			t->regs_dirty = false;
+	}
 	/* LISTEN keeps it stopped and lets its real parent see the stop. */
 	prr_ptrace_listen(t->uid.tid);
 	t->state = PRR_TASK_STOPPED;
@@ -274,6 +283,8 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t, str
 		if (t->state == PRR_TASK_READY) {
 			/* A failed resume (ESRCH): killed; the wait tells. */
 			t->moved = t->backed_up || (t->vague_place && !prr_record_signal_is_due(t));
+			if (t->as)
+				prr_counting_start(s, t);
 			prr_record_resume(t, PRR_RESUME_CONT, 0);
 			t->state = PRR_TASK_RUNNING;
 		}

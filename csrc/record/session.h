@@ -46,6 +46,7 @@ struct prr_address_space {
 	struct prr_mappings mappings;
 	struct prr_patch_list patches;
 	uint64_t brk;        /* current end of the heap as the program knows it */
+	struct prr_counting *counting;    /* owned; NULL: nothing was planted in it yet */
 	struct prr_page_history *history; /* owned; NULL: no place was named in it yet */
 };
 
@@ -191,6 +192,8 @@ struct prr_record_task {
 	struct prr_held_signal *held; /* owned; taken off the kernel, not yet delivered */
 	size_t held_count, held_capacity;
 	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
+	uint64_t event_count;   /* of its events */
+	bool at_point;          /* its last event is a PREEMPT */
 	bool interrupt_sent;    /* a PTRACE_INTERRUPT may still be pending: slice.c */
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
@@ -331,6 +334,13 @@ void prr_slice_go_on(struct prr_record_task *t);
  * false when an event of its own is at hand or another stop came: t runs on. */
 PRR_MUST_USE enum prr_status prr_record_point(
 	struct prr_record *s, struct prr_record_task *t, bool *made, struct prr_error *err);
+
+/* The PREEMPT event of the arrival at t->regs.rip that is number `hits` of its slice. */
+PRR_MUST_USE enum prr_status prr_record_counted_point(
+	struct prr_record *s, struct prr_record_task *t, uint64_t hits, struct prr_error *err);
+/* slice.c: after such an event others get their turn, held signals theirs. */
+PRR_MUST_USE enum prr_status prr_record_after_point(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* event.c: writing events */
 void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "../shared/vsyscall.h"
+#include "counting.h"
 #include "session.h"
 
 void prr_record_skip(struct prr_record *s, struct prr_record_task *t, int64_t result)
@@ -155,6 +156,7 @@ static enum prr_status enter_call(
 	bool growing = false;
 
 	t->no_switch = false;
+	prr_counting_memory_call(t);
 	if (handlers.entry)
 		PRR_TRY(handlers.entry(s, t, &handled, err));
 	if (handled == PRR_HANDLED_STOP)
