@@ -113,6 +113,7 @@ ANSWERED = (
     "a12_seccomp_tsync.c",
     "a13_vsyscall.c",
     "forbidden_calls.c",
+    "mem_other_process_ways.c",
     "mem_shared_racing.c",
     "proc_exec_from_thread.c",
     "proc_fork_tree.c",
