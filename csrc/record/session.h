@@ -331,7 +331,7 @@ void prr_slice_leave(struct prr_record *s, struct prr_record_task *t);
 PRR_MUST_USE enum prr_status prr_record_time_up(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Resumes t, which stands somewhere in user code, without an event. */
-void prr_slice_go_on(struct prr_record_task *t);
+void prr_slice_go_on(const struct prr_record *s, struct prr_record_task *t);
 
 /* point.c: writes the PREEMPT event of the place near which t stands. *made is
  * false when an event of its own is at hand or another stop came: t runs on. */

@@ -118,6 +118,7 @@ ANSWERED = (
     "proc_exec_from_thread.c",
     "proc_fork_tree.c",
     "proc_vfork.c",
+    "py_compute_forbidden.py",
     "py_multiprocessing.py",
     "py_threads_queue.py",
     "refused_int80.c",
