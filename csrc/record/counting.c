@@ -249,7 +249,7 @@ enum prr_status prr_counting_trap(
 	/* Aimed at in a slice that has ended otherwise. Behind the trap the stub goes on. */
 	(void)prr_probe_set_counter(c->probes[i], t->uid.tid, PRR_COUNT_START);
 	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
-	prr_slice_go_on(t);
+	prr_slice_go_on(s, t);
 	return PRR_OK;
 }
 

@@ -324,7 +324,7 @@ enum prr_status prr_record_point(
 		return PRR_OK; /* what came instead is treated next, with its own state */
 	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
 	if (!*made)
-		prr_slice_go_on(t);
+		prr_slice_go_on(s, t);
 	return PRR_OK;
 }
 

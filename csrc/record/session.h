@@ -185,6 +185,9 @@ struct prr_record_task {
 	bool vague_place;
 	bool backed_up;       /* to before the instruction of the call to come */
 	bool redo;            /* the call is entered again as if nothing had happened */
+	/* Its call passed the entry stop and has not come to our filter: another one
+	 * may answer it (outer.c). */
+	bool before_filters;
 	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0
 	 * unless it was entered again. */
 	uint64_t entered_ns, call_start_ns;
@@ -260,6 +263,7 @@ struct prr_record {
 	struct prr_points points;
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
+	bool outer_filters; /* pyrr itself runs under seccomp filters (outer.c) */
 	bool trace_ended;   /* the disk was full: the program goes on unrecorded */
 	bool started;       /* the program's first exec is recorded */
 	pid_t root_tid;
@@ -305,6 +309,8 @@ PRR_MUST_USE enum prr_status prr_record_wait_task(
 	struct prr_record *s, struct prr_record_task *t, bool *stopped, struct prr_error *err);
 bool prr_record_take_orphan(struct prr_record *s, pid_t tid, int *status);
 bool prr_record_resume(struct prr_record_task *t, enum prr_resume how, int signo);
+/* Resumes into the program's code, to stop at its next syscall whoever answers it. */
+bool prr_record_go(const struct prr_record *s, struct prr_record_task *t, int signo);
 /* Is a task that was resumed into a syscall asleep? Fills t->status when it
  * stopped instead. */
 PRR_MUST_USE enum prr_status prr_record_is_asleep(
@@ -328,7 +334,7 @@ void prr_slice_leave(struct prr_record *s, struct prr_record_task *t);
 PRR_MUST_USE enum prr_status prr_record_time_up(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Resumes t, which stands somewhere in user code, without an event. */
-void prr_slice_go_on(struct prr_record_task *t);
+void prr_slice_go_on(const struct prr_record *s, struct prr_record_task *t);
 
 /* point.c: writes the PREEMPT event of the place near which t stands. *made is
  * false when an event of its own is at hand or another stop came: t runs on. */
@@ -599,6 +605,12 @@ PRR_MUST_USE enum prr_status prr_record_restore_after_trap(
 /* Ends the call at whose entry t stands by a signal, as if it had caused it. */
 PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s, struct prr_record_task *t,
 	const siginfo_t *info, struct prr_error *err);
+
+/* outer.c: seccomp filters that were there before pyrr */
+bool prr_record_has_outer_filters(void);
+/* t, running, came to a syscall stop. */
+PRR_MUST_USE enum prr_status prr_record_outer_stop(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* seccomp.c: the program's own filters */
 /* What they say of the call at whose entry t stands. *done: it is answered. */

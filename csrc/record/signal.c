@@ -342,7 +342,7 @@ static enum prr_status deliver(struct prr_record *s, struct prr_record_task *t,
 		return PRR_OK;
 	case PRR_SIGNAL_STOPPED:
 		t->state = PRR_TASK_RUNNING;
-		prr_record_resume(t, PRR_RESUME_CONT, signo);
+		prr_record_go(s, t, signo);
 		return PRR_OK;
 	case PRR_SIGNAL_IGNORED:
 		break;
@@ -410,7 +410,7 @@ enum prr_status prr_record_signal(
 		if (t->raise_pending)
 			return deliver_raised(s, t, err);
 		t->state = PRR_TASK_RUNNING;
-		prr_record_resume(t, PRR_RESUME_CONT, 0);
+		prr_record_go(s, t, 0);
 		return PRR_OK;
 	}
 	if (t->failed_signo)
@@ -432,7 +432,7 @@ enum prr_status prr_record_signal(
 	t->moved = true;
 	PRR_TRY(prr_record_hold(t, &info, err));
 	t->state = PRR_TASK_RUNNING;
-	prr_record_resume(t, PRR_RESUME_CONT, 0);
+	prr_record_go(s, t, 0);
 	return PRR_OK;
 }
 

@@ -147,10 +147,10 @@ static bool is_due(struct prr_record *s, struct prr_record_task *t, uint64_t now
 		(s->options->always_preempt || other_can_run(s, t));
 }
 
-void prr_slice_go_on(struct prr_record_task *t)
+void prr_slice_go_on(const struct prr_record *s, struct prr_record_task *t)
 {
 	t->state = PRR_TASK_RUNNING;
-	prr_record_resume(t, PRR_RESUME_CONT, 0);
+	prr_record_go(s, t, 0);
 }
 
 static void note_delay(struct prr_point_stats *stats, uint64_t delay_ns)
@@ -184,7 +184,7 @@ static enum prr_status take_place(
 
 	PRR_TRY(prr_counting_aim(s, t, &waiting, err));
 	if (waiting || prr_record_now() < s->points.next_ns) {
-		prr_slice_go_on(t);
+		prr_slice_go_on(s, t);
 		return PRR_OK;
 	}
 	prr_counting_disarm(t);
@@ -214,7 +214,7 @@ enum prr_status prr_record_time_up(
 		/* A slice begins anew where nobody waits. */
 		if (!other_can_run(s, t) && !s->options->always_preempt)
 			s->slice_start_ns = prr_record_now();
-		prr_slice_go_on(t);
+		prr_slice_go_on(s, t);
 		return PRR_OK;
 	}
 	if (t->moved)

@@ -244,6 +244,7 @@ enum prr_status prr_record_entry(
 {
 	bool done;
 
+	t->before_filters = false;
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
 	if (prr_is_vsyscall(t->regs.rip))

@@ -26,7 +26,13 @@ STORE_DIRECTORY = "files"
 HEADER_MAX = 64 << 20
 """Bytes of trace.json that a reader takes in at most."""
 
-DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+DISK_FULL = "free disk space, or record to another disk: pyrr record -o DIR PROGRAM"
+REMEDIES = {
+    errno.ENOSPC: DISK_FULL,
+    errno.EDQUOT: DISK_FULL,
+    errno.EFBIG: "raise the limit on file sizes: ulimit -f unlimited",
+}
+"""What helps where a trace cannot be written."""
 
 RECORD_AGAIN = "record the program again: pyrr record PROGRAM"
 
@@ -123,9 +129,8 @@ def reported(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as failed:
-        full = "free disk space, or record to another disk: pyrr record -o DIR PROGRAM"
-        remedy = full if failed.errno in DISK_FULL else None
         number = failed.errno or 0
+        remedy = REMEDIES.get(number)
         raise SystemFailure(f"{doing}: {failed.strerror}", remedy, errno=number) from failed
 
 
