@@ -106,6 +106,21 @@ struct prr_plain_fd {
 };
 enum { PRR_PLAIN_FDS = 8 };
 
+/* Whether reads of a descriptor wait for no other task, as long as none was closed. */
+struct prr_steady_fd {
+	int32_t fd;
+	uint32_t as_uid; /* an exec closes descriptors, too */
+	uint64_t closes;
+	bool steady;
+};
+enum { PRR_STEADY_FDS = 8 };
+
+struct prr_local_mounts { /* descriptors.c */
+	bool known, changed;
+	uint64_t *ids; /* owned */
+	size_t count;
+};
+
 enum prr_change_kind {
 	PRR_CHANGE_NONE,
 	PRR_CHANGE_FILE,  /* of a mapped file */
@@ -167,6 +182,7 @@ struct prr_record_task {
 	struct prr_stored_file *new_file;     /* borrowed; NULL: anonymous */
 	char new_name[4096];
 	struct prr_plain_fd plain_fds[PRR_PLAIN_FDS];
+	struct prr_steady_fd steady_fds[PRR_STEADY_FDS];
 	struct prr_change change;
 	struct prr_transfer transfer;
 	struct prr_task_uid new_child_uid; /* serial 0: none, or told of already */
@@ -248,6 +264,7 @@ struct prr_record {
 	struct prr_mapped mapped; /* objects behind the mappings of all tasks */
 	uint64_t next_anon_object;
 	uint64_t closes; /* calls that closed descriptors */
+	struct prr_local_mounts local_mounts;
 	struct prr_stored_file *files; /* owned */
 	size_t file_count, file_capacity;
 	/* The Stop being asked for; strings owned. */
@@ -405,6 +422,15 @@ enum prr_status prr_record_truncate_exit(struct prr_record *s, struct prr_record
 /* Where the descriptor stands, and its open(2) flags. */
 bool prr_record_fdinfo(
 	const struct prr_record_task *t, int fd, uint64_t *position, unsigned int *flags);
+
+/* descriptors.c */
+/* Is the call in progress a read that waits for no other task? */
+bool prr_record_reads_at_once(struct prr_record *s, struct prr_record_task *t);
+/* May what a descriptor of t leads to be remembered? Not while another task is
+ * inside a call that may yet close it. */
+bool prr_record_may_remember(const struct prr_record *s, const struct prr_record_task *t);
+enum prr_status prr_record_mount_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
 
 /* transfer.c: splice and its kin */
 enum prr_status prr_record_transfer_entry(struct prr_record *s, struct prr_record_task *t,

@@ -59,10 +59,11 @@ enum prr_status prr_record_blocked(
 
 /* ------------------------------------------------------------------- entry */
 
-/* Scratch matters where another task could see the memory early. */
+/* Scratch matters where another task could see the memory early: not where nobody
+ * runs before the exit. */
 static bool wants_scratch(const struct prr_record *s, const struct prr_record_task *t)
 {
-	return (t->view.flags & PRR_SYSCALL_MAY_BLOCK) && s->task_count > 1 &&
+	return (t->view.flags & PRR_SYSCALL_MAY_BLOCK) && s->task_count > 1 && !t->no_switch &&
 		(t->as->task_count > 1 || t->as->mappings.shared_count > 0);
 }
 
@@ -163,6 +164,8 @@ static enum prr_status enter_call(
 		return PRR_OK;
 	PRR_TRY(prr_outputs_enter(&t->view, t->uid.tid, t->args, &t->outputs, err));
 	t->scratch_active = false;
+	if (wants_scratch(s, t) && prr_record_reads_at_once(s, t))
+		t->no_switch = true;
 	if (wants_scratch(s, t))
 		PRR_TRY(redirect(t, &growing, err));
 	return run_call(s, t, err);
