@@ -142,6 +142,14 @@ struct prr_transfer {
 	size_t len;
 };
 
+enum prr_scratch_step {
+	PRR_SCRATCH_NO_STEP,
+	PRR_SCRATCH_MAP,     /* a larger area, or the same one empty */
+	PRR_SCRATCH_GUARD,   /* one more of the guards that the call needs */
+	PRR_SCRATCH_UNGUARD, /* all of them away */
+	PRR_SCRATCH_STACK    /* the kernel writes to where the stack has not grown yet */
+};
+
 struct prr_record_task {
 	struct prr_record_task *next; /* in session->tasks, ring order */
 	struct prr_task_uid uid;
@@ -165,11 +173,17 @@ struct prr_record_task {
 	struct prr_outputs_entry outputs;
 	struct prr_scratch scratch;
 	uint64_t scratch_base, scratch_size; /* this task's area; 0 none */
+	struct prr_scratch_guard guards[PRR_SCRATCH_GUARDS]; /* in it, now */
+	size_t guard_count;
+	bool scratch_bloated; /* holds much memory for nothing */
+	/* The call in progress is one of ours, for scratch; the program's comes after it. */
+	enum prr_scratch_step scratch_step;
+	uint64_t stack_refused; /* the program's call: a stack does not grow down to there */
+	bool leave_in_place;    /* the program's call: no more such steps */
 	bool scratch_active;
 	bool blocked_recorded;
 	bool no_switch;       /* others must not run before this call's exit */
 	int64_t restart_nr;   /* what restart_syscall goes on with */
-	bool growing_scratch; /* the call in progress is our own mmap for scratch */
 	bool in_vfork;        /* parent asleep until the child execs or ends */
 	bool exec_pending;    /* PTRACE_EVENT_EXEC seen, exit stop outstanding */
 	bool exec_prepared;   /* the new image is claimed and described */
