@@ -180,6 +180,8 @@ static void inherit(struct prr_record_task *t, struct prr_record_task *c)
 	if (!(t->clone_flags & CLONE_VM)) {
 		c->scratch_base = t->scratch_base; /* the fork copied it too */
 		c->scratch_size = t->scratch_size;
+		memcpy(c->guards, t->guards, sizeof(c->guards));
+		c->guard_count = t->guard_count;
 	}
 }
 

@@ -189,6 +189,7 @@ void prr_record_destroy(struct prr_record *s)
 	}
 	free(s->files);
 	prr_mapped_deinit(&s->mapped);
+	free(s->local_mounts.ids);
 	free(s->orphans);
 	free(s->stop_path);
 	free(s->stop_name);

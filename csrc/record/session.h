@@ -109,6 +109,21 @@ struct prr_plain_fd {
 };
 enum { PRR_PLAIN_FDS = 8 };
 
+/* Whether reads of a descriptor wait for no other task, as long as none was closed. */
+struct prr_steady_fd {
+	int32_t fd;
+	uint32_t as_uid; /* an exec closes descriptors, too */
+	uint64_t closes;
+	bool steady;
+};
+enum { PRR_STEADY_FDS = 8 };
+
+struct prr_local_mounts { /* descriptors.c */
+	bool known, changed;
+	uint64_t *ids; /* owned */
+	size_t count;
+};
+
 enum prr_change_kind {
 	PRR_CHANGE_NONE,
 	PRR_CHANGE_FILE,  /* of a mapped file */
@@ -128,6 +143,14 @@ struct prr_transfer {
 	bool waiting;      /* stands at its entry until the source pipe has something */
 	uint8_t *bytes;    /* owned */
 	size_t len;
+};
+
+enum prr_scratch_step {
+	PRR_SCRATCH_NO_STEP,
+	PRR_SCRATCH_MAP,     /* a larger area, or the same one empty */
+	PRR_SCRATCH_GUARD,   /* one more of the guards that the call needs */
+	PRR_SCRATCH_UNGUARD, /* all of them away */
+	PRR_SCRATCH_STACK    /* the kernel writes to where the stack has not grown yet */
 };
 
 struct prr_record_task {
@@ -153,11 +176,17 @@ struct prr_record_task {
 	struct prr_outputs_entry outputs;
 	struct prr_scratch scratch;
 	uint64_t scratch_base, scratch_size; /* this task's area; 0 none */
+	struct prr_scratch_guard guards[PRR_SCRATCH_GUARDS]; /* in it, now */
+	size_t guard_count;
+	bool scratch_bloated; /* holds much memory for nothing */
+	/* The call in progress is one of ours, for scratch; the program's comes after it. */
+	enum prr_scratch_step scratch_step;
+	uint64_t stack_refused; /* the program's call: a stack does not grow down to there */
+	bool leave_in_place;    /* the program's call: no more such steps */
 	bool scratch_active;
 	bool blocked_recorded;
 	bool no_switch;       /* others must not run before this call's exit */
 	int64_t restart_nr;   /* what restart_syscall goes on with */
-	bool growing_scratch; /* the call in progress is our own mmap for scratch */
 	bool in_vfork;        /* parent asleep until the child execs or ends */
 	bool exec_pending;    /* PTRACE_EVENT_EXEC seen, exit stop outstanding */
 	bool exec_prepared;   /* the new image is claimed and described */
@@ -170,6 +199,7 @@ struct prr_record_task {
 	struct prr_stored_file *new_file;     /* borrowed; NULL: anonymous */
 	char new_name[4096];
 	struct prr_plain_fd plain_fds[PRR_PLAIN_FDS];
+	struct prr_steady_fd steady_fds[PRR_STEADY_FDS];
 	struct prr_change change;
 	struct prr_transfer transfer;
 	struct prr_task_uid new_child_uid; /* serial 0: none, or told of already */
@@ -275,6 +305,7 @@ struct prr_record {
 	struct prr_mapped mapped; /* objects behind the mappings of all tasks */
 	uint64_t next_anon_object;
 	uint64_t closes; /* calls that closed descriptors */
+	struct prr_local_mounts local_mounts;
 	struct prr_stored_file *files; /* owned */
 	size_t file_count, file_capacity;
 	/* The Stop being asked for; strings owned. */
@@ -477,6 +508,15 @@ enum prr_status prr_record_truncate_exit(struct prr_record *s, struct prr_record
 /* Where the descriptor stands, and its open(2) flags. */
 bool prr_record_fdinfo(
 	const struct prr_record_task *t, int fd, uint64_t *position, unsigned int *flags);
+
+/* descriptors.c */
+/* Is the call in progress a read that waits for no other task? */
+bool prr_record_reads_at_once(struct prr_record *s, struct prr_record_task *t);
+/* May what a descriptor of t leads to be remembered? Not while another task is
+ * inside a call that may yet close it. */
+bool prr_record_may_remember(const struct prr_record *s, const struct prr_record_task *t);
+enum prr_status prr_record_mount_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
 
 /* transfer.c: splice and its kin */
 enum prr_status prr_record_transfer_entry(struct prr_record *s, struct prr_record_task *t,
