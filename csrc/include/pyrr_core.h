@@ -524,4 +524,18 @@ struct prr_cpuid_answer {
 /* What a recorded program is told of this CPU. */
 PRR_API void prr_cpu_leaf(uint32_t leaf, uint32_t subleaf, struct prr_cpuid_answer *ret);
 
+/* ---------------------------------------------------------------- the clock */
+
+/* Whether this machine's counter of conditional branches can name points inside a
+ * slice (ARCHITECTURE section 6, the PMU clock). */
+struct prr_clock_facts {
+	bool pmu_usable; /* it passed the self-test: exact in every run */
+	char cpu[64]; /* the CPU by its micro-architecture, or by family and model */
+	char reason[256]; /* the fact that decided */
+	char remedy[512]; /* a command or step; empty where none helps */
+};
+/* Runs the self-test in a child, bound to `core` (-1: any), where a counter can be
+ * opened at all: then it takes about 50 ms, else no child is made. */
+PRR_API void prr_clock_facts(int32_t core, struct prr_clock_facts *ret);
+
 #endif
