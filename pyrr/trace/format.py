@@ -83,10 +83,10 @@ class TraceHeader:
     """All of trace.json.
 
     `program` is the resolved path of argv[0]; `core` the CPU number everything ran on;
-    `clock` what names a point inside a slice ("none": nothing does); `start_time_ns`
-    CLOCK_REALTIME at the start; `stack_limit` RLIMIT_STACK's soft limit in bytes;
-    `stdout_is_stderr` whether both were one open file; `refused_syscalls` the names of
-    the system calls that the recorder answered with ENOSYS.
+    `clock` what names a point inside a slice ("none": nothing does) and `clock_reason` why
+    that one; `start_time_ns` CLOCK_REALTIME at the start; `stack_limit` RLIMIT_STACK's soft
+    limit in bytes; `stdout_is_stderr` whether both were one open file; `refused_syscalls`
+    the names of the system calls that the recorder answered with ENOSYS.
     """
 
     format_version: int = FORMAT_VERSION
@@ -100,6 +100,7 @@ class TraceHeader:
     cpu: CpuFacts
     core: int
     clock: str = "none"
+    clock_reason: str = ""
     start_time_ns: int
     stack_limit: int
     stdout_is_stderr: bool = False

@@ -72,6 +72,15 @@ def test_doctor_names_what_is_missing(run_without: Run, number: int, ability: st
     assert missing[ability]
 
 
+def test_doctor_says_why_the_branch_counter_is_of_no_use(run_without: Run) -> None:
+    done = run_without((PERF_EVENT_OPEN,), "doctor", "--json")
+    (clock,) = (found for found in json.loads(done.stdout) if found["ability"] == "clock")
+    assert clock["state"] == "works"
+    if "no branch event is known" not in clock["detail"]:
+        assert clock["detail"].startswith("probe, because perf_event_open is forbidden")
+        assert clock["remedy"]
+
+
 def test_recording_without_ptrace_says_so(run_without: Run, trace_home: Path) -> None:
     done = run_without((PTRACE,), "record", "true")
     assert done.returncode == 125
