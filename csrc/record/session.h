@@ -227,6 +227,11 @@ struct prr_record_task {
 	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
 	uint64_t event_count;   /* of its events */
 	bool at_point;          /* its last event is a PREEMPT */
+	/* Looked at early in its slice, twice the same was in its registers: it waits. */
+	bool spinning;
+	unsigned samples;          /* looks in this slice, which began at... */
+	uint64_t sample_slice_ns, sample_ns;
+	uint64_t sample_regs[16], sample_rip; /* of the last look */
 	bool interrupt_sent;    /* a PTRACE_INTERRUPT may still be pending: slice.c */
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
@@ -273,7 +278,8 @@ struct prr_slicing { /* slice.c; shared with its signal handler */
 };
 
 struct prr_points { /* point.c */
-	uint64_t next_ns; /* CLOCK_MONOTONIC: no place is named before */
+	uint64_t next_ns; /* CLOCK_MONOTONIC: no fingerprint is taken before */
+	uint64_t next_spinning_ns; /* the same, of a task that spins */
 	struct prr_point_stats stats;
 };
 

@@ -29,6 +29,11 @@
 /* A signal waits that long for a syscall, where it costs nothing. */
 #define SIGNAL_GRACE_NS 1000000ull
 #define SIGNAL_GRACE_COUNTED_NS 200000ull
+/* Looks for a task that spins, in a loop no longer than this (bytes): so many, so far
+ * apart. */
+#define SPIN_LOOKS 2
+#define SPIN_LOOK_NS 1000000ull
+#define SPIN_LOOP 256
 #define NEVER UINT64_MAX
 
 static void arm(struct prr_slicing *slicing, uint64_t now, uint64_t when)
@@ -91,19 +96,61 @@ static uint64_t grace(bool counted)
 	return counted ? SIGNAL_GRACE_COUNTED_NS : SIGNAL_GRACE_NS;
 }
 
+/* No fingerprint of t before: they may take a part of the time only. */
+static uint64_t next_fingerprint(const struct prr_record *s, const struct prr_record_task *t)
+{
+	return t->spinning ? s->points.next_spinning_ns : s->points.next_ns;
+}
+
+static bool same_loop(uint64_t a, uint64_t b)
+{
+	return a - b + SPIN_LOOP < 2 * SPIN_LOOP;
+}
+
+/* A task that is looked at twice early in its slice and has not changed a register waits
+ * for others to do something: they get their turn soon. */
+static void look_for_spinning(const struct prr_record *s, struct prr_record_task *t, uint64_t now)
+{
+	uint64_t regs[16];
+
+	if (t->sample_slice_ns != s->slice_start_ns)
+		t->samples = 0;
+	if (t->samples && now < t->sample_ns + SPIN_LOOK_NS / 2)
+		return;
+	t->sample_ns = now;
+	prr_regs_encoded(&t->regs, regs);
+	t->spinning = t->samples > 0 && same_loop(t->regs.rip, t->sample_rip) &&
+		memcmp(regs, t->sample_regs, sizeof(regs)) == 0;
+	memcpy(t->sample_regs, regs, sizeof(regs));
+	t->sample_rip = t->regs.rip;
+	t->sample_slice_ns = s->slice_start_ns;
+	t->samples++;
+}
+
+static uint64_t next_look(const struct prr_record *s, const struct prr_record_task *t)
+{
+	unsigned samples = t->sample_slice_ns == s->slice_start_ns ? t->samples : 0;
+
+	return samples < SPIN_LOOKS ? s->slice_start_ns + (samples + 1) * SPIN_LOOK_NS : NEVER;
+}
+
 /* When is t to be stopped, if no event comes before? */
 static uint64_t deadline(const struct prr_record *s, const struct prr_record_task *t)
 {
 	uint64_t when = NEVER, look = prr_counting_deadline(s, t);
 	bool counted = prr_counting_is_ready(t);
 
+	if (!s->started) /* the program is not there yet */
+		return NEVER;
 	if (s->task_count > 1 || s->options->always_preempt)
 		when = s->slice_start_ns + s->options->slice_ns;
 	if (t->held_count && t->held_since_ns + grace(counted) < when)
 		when = t->held_since_ns + grace(counted);
 	/* A fingerprint may have to wait for the cost of the last one. */
-	if (when != NEVER && when < s->points.next_ns && !counted)
-		when = s->points.next_ns;
+	if (when != NEVER && when < next_fingerprint(s, t) && !counted)
+		when = next_fingerprint(s, t);
+	if (s->task_count > 1 && next_look(s, t) < when)
+		when = next_look(s, t);
 	/* An arrival is being waited for, or sites are on trial. */
 	return look != NEVER && (counted || look < when) ? look : when;
 }
@@ -135,16 +182,22 @@ static bool other_can_run(const struct prr_record *s, const struct prr_record_ta
 	return false;
 }
 
+static bool is_over(const struct prr_record *s, const struct prr_record_task *t, uint64_t now)
+{
+	return t->spinning || now >= s->slice_start_ns + s->options->slice_ns;
+}
+
 static bool is_due(struct prr_record *s, struct prr_record_task *t, uint64_t now)
 {
 	bool counted = prr_counting_is_ready(t);
 
-	if (now < s->points.next_ns && !counted)
+	if (!s->started || (now < next_fingerprint(s, t) && !counted))
 		return false;
 	if (prr_record_has_held(t) && now >= t->held_since_ns + grace(counted))
 		return true;
-	return now >= s->slice_start_ns + s->options->slice_ns &&
-		(s->options->always_preempt || other_can_run(s, t));
+	if (now >= s->slice_start_ns + s->options->slice_ns && s->options->always_preempt)
+		return true;
+	return is_over(s, t, now) && other_can_run(s, t);
 }
 
 void prr_slice_go_on(const struct prr_record *s, struct prr_record_task *t)
@@ -164,12 +217,13 @@ static void note_delay(struct prr_point_stats *stats, uint64_t delay_ns)
 enum prr_status prr_record_after_point(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
-	if (prr_record_now() >= s->slice_start_ns + s->options->slice_ns) {
+	if (is_over(s, t, prr_record_now())) {
 		if (other_can_run(s, t))
 			s->current = NULL;
 		else
 			s->slice_start_ns = prr_record_now();
 	}
+	t->spinning = false;
 	if (!prr_record_has_held(t))
 		return PRR_OK;
 	note_delay(&s->points.stats, prr_record_now() - t->held_since_ns);
@@ -183,7 +237,7 @@ static enum prr_status take_place(
 	bool waiting, made;
 
 	PRR_TRY(prr_counting_aim(s, t, &waiting, err));
-	if (waiting || prr_record_now() < s->points.next_ns) {
+	if (waiting || prr_record_now() < next_fingerprint(s, t)) {
 		prr_slice_go_on(s, t);
 		return PRR_OK;
 	}
@@ -209,6 +263,7 @@ enum prr_status prr_record_time_up(
 		PRR_TRY(prr_record_collect(s, false, err));
 	if (t->has_status)
 		return PRR_OK; /* killed meanwhile */
+	look_for_spinning(s, t, prr_record_now());
 	PRR_TRY(prr_counting_measure(s, t, err));
 	if (!is_due(s, t, prr_record_now())) {
 		/* A slice begins anew where nobody waits. */
