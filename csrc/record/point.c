@@ -290,7 +290,7 @@ static void normalise(struct prr_record_task *t)
 /* What finding places may take of the time: at most 1/ratio. */
 static void account(struct prr_record *s, uint64_t began_ns)
 {
-	uint64_t now = prr_record_now();
+	uint64_t now = prr_now();
 
 	s->points.stats.points++;
 	s->points.stats.hashed++;
@@ -306,7 +306,7 @@ enum prr_status prr_record_point(
 	struct prr_record *s, struct prr_record_task *t, bool *made, struct prr_error *err)
 {
 	struct trajectory path = { 0 };
-	uint64_t began_ns = prr_record_now();
+	uint64_t began_ns = prr_now();
 
 	t->moved = true;
 	*made = false;
@@ -324,7 +324,7 @@ enum prr_status prr_record_point(
 			PRR_TRY(prr_counting_plant(t, path.executed, (size_t)path.steps, err));
 		account(s, began_ns);
 	} else { /* not at once again */
-		s->points.next_ns = s->points.next_spinning_ns = prr_record_now() + RETRY_NS;
+		s->points.next_ns = s->points.next_spinning_ns = prr_now() + RETRY_NS;
 	}
 	if (t->has_status)
 		return PRR_OK; /* what came instead is treated next, with its own state */
@@ -339,7 +339,7 @@ enum prr_status prr_record_counted_point(
 {
 	struct prr_position position = { .site = t->regs.rip, .hits = hits };
 	struct prr_field_point point = { .method = PRR_POINT_COUNT };
-	uint64_t began_ns = prr_record_now();
+	uint64_t began_ns = prr_now();
 	size_t len;
 
 	normalise(t);
@@ -353,7 +353,7 @@ enum prr_status prr_record_counted_point(
 	t->state = PRR_TASK_READY;
 	s->points.stats.points++;
 	s->points.stats.counted++;
-	s->points.stats.spent_ns += prr_record_now() - began_ns;
+	s->points.stats.spent_ns += prr_now() - began_ns;
 	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
 	return prr_record_after_point(s, t, err);
 }

@@ -23,6 +23,7 @@
 #include "../shared/bpf.h"
 #include "../shared/error.h"
 #include "../shared/insn.h"
+#include "../shared/interrupter.h"
 #include "../shared/layout.h"
 #include "../shared/mappings.h"
 #include "../shared/mem.h"
@@ -268,15 +269,6 @@ struct prr_hashing { /* hashes.c */
 	uint64_t page_ns;  /* what a page took in the last one */
 };
 
-struct prr_slicing { /* slice.c; shared with its signal handler */
-	bool made;
-	int timer; /* kernel's timer_t */
-	struct sigaction old_action;
-	volatile pid_t running; /* runs user code and may be interrupted; 0 nobody */
-	volatile sig_atomic_t sent; /* since prr_slice_enter */
-	volatile uint64_t deadline_ns, armed_for_ns; /* CLOCK_MONOTONIC; UINT64_MAX never */
-};
-
 struct prr_points { /* point.c */
 	uint64_t next_ns; /* CLOCK_MONOTONIC: no fingerprint is taken before */
 	uint64_t next_spinning_ns; /* the same, of a task that spins */
@@ -295,7 +287,7 @@ struct prr_record {
 	uint32_t next_serial, next_as_uid;
 	uint64_t start_ns, slice_start_ns, last_event_ns, last_flush_ns; /* CLOCK_MONOTONIC */
 	struct prr_hashing hashing;
-	struct prr_slicing slicing;
+	struct prr_interrupter interrupter;
 	struct prr_points points;
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
@@ -331,7 +323,6 @@ struct prr_record_task *prr_record_find_serial(struct prr_record *s, uint32_t se
 PRR_MUST_USE enum prr_status prr_record_new_task(
 	struct prr_record *s, pid_t tid, struct prr_record_task **ret, struct prr_error *err);
 void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t);
-uint64_t prr_record_now(void);
 PRR_MUST_USE enum prr_status prr_record_want_warning(
 	struct prr_record *s, char *text, struct prr_error *err);
 void prr_address_space_unuse(struct prr_address_space *as);
@@ -361,8 +352,6 @@ PRR_MUST_USE enum prr_status prr_record_pick(struct prr_record *s, struct prr_er
 void prr_record_after_event(struct prr_record *s, bool yield);
 
 /* slice.c: time slices inside user code */
-PRR_MUST_USE enum prr_status prr_slice_init(struct prr_slicing *slicing, struct prr_error *err);
-void prr_slice_deinit(struct prr_slicing *slicing);
 /* Around waiting for a task that runs user code: only in between it may be
  * interrupted. */
 void prr_slice_enter(struct prr_record *s, struct prr_record_task *t);
