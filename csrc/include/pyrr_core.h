@@ -308,10 +308,18 @@ enum prr_point_method {
 	/* position.site is reached for the position.hits-th time in the slice. */
 	PRR_POINT_COUNT = 2
 };
+enum prr_point_flag {
+	/* The code at the place was read or written as data shortly before. */
+	PRR_POINT_CODE_TOUCHED = 1 << 0
+};
 struct prr_field_point {
 	uint32_t method; /* enum prr_point_method */
-	uint32_t varying; /* bit i: general register i (as encoded: rax rcx rdx rbx rsp
-			   * rbp rsi rdi r8..r15) changed shortly before the place */
+	/* Bit i: general register i, as encoded (rax rcx rdx rbx rsp rbp rsi rdi r8..r15),
+	 * changed shortly before the place. */
+	uint32_t varying;
+	uint32_t flags; /* enum prr_point_flag */
+	uint32_t code_len;
+	uint8_t code[16]; /* what stands at the place; code_len of them */
 };
 /* Four bytes of memory near the place, for finding it. */
 struct prr_field_word {
@@ -478,6 +486,11 @@ struct prr_replay_options {
 	bool check_memory; /* compare page hashes where the trace has them */
 	int32_t stdout_fd; /* echo of the recording's stdout; -1 none */
 	int32_t stderr_fd;
+	uint64_t echo_from;     /* EventIndex: what earlier events wrote is not echoed */
+	/* EventIndexes, sorted, of places to be found without touching code: slow, for those
+	 * that were missed (prr_replay_missed). May be NULL. */
+	const uint64_t *careful;
+	size_t careful_count;
 };
 
 enum prr_replay_stop_kind {
@@ -500,6 +513,10 @@ PRR_API void prr_replay_destroy(struct prr_replay *session);
  * expected and actual; prr_replay_event gives the event. */
 PRR_API PRR_MUST_USE enum prr_status prr_replay_run(
 	struct prr_replay *session, struct prr_replay_stop *stop, struct prr_error *err);
+/* After PRR_ERR_DIVERGENCE: EventIndex of a PREEMPT whose place was missed while code was
+ * changed for finding it, which the program may have noticed: worth another try with it
+ * among options->careful. 0: it was something else. */
+PRR_API uint64_t prr_replay_missed(const struct prr_replay *session);
 PRR_API void prr_replay_point_stats(const struct prr_replay *session, struct prr_point_stats *ret);
 /* EventIndex of the event being replayed, or last replayed. */
 PRR_API uint64_t prr_replay_event(const struct prr_replay *session);

@@ -24,6 +24,7 @@ enum {
 	SPINNING_RATIO = 4,
 	MORE_STEPS = 24, /* until a probe can stand at the place */
 	WORDS_MAX = 48,
+	NEAR_CODE = 64, /* bytes */
 	BUSY_PAGES = 12,
 	PAGES_MAX = 24
 };
@@ -260,13 +261,26 @@ static enum prr_status append_pages(struct prr_record *s, struct prr_record_task
 	return status;
 }
 
+static void describe_code(const struct prr_record_task *t, const struct trajectory *path,
+	struct prr_field_point *point)
+{
+	point->code_len = (uint32_t)prr_mem_peek_some(
+		t->uid.tid, prr_remote(t->regs.rip), point->code, sizeof(point->code));
+	for (size_t i = 0; i < path->word_count; i++)
+		if (path->words[i].addr - t->regs.rip + NEAR_CODE < 2 * NEAR_CODE)
+			point->flags |= PRR_POINT_CODE_TOUCHED;
+}
+
 static enum prr_status append(struct prr_record *s, struct prr_record_task *t,
-	const struct trajectory *path, struct prr_error *err)
+	struct trajectory *path, struct prr_error *err)
 {
 	struct prr_position position = { .site = t->regs.rip };
-	struct prr_field_point point = { PRR_POINT_FINGERPRINT, path->varying };
+	struct prr_field_point point = { .method = PRR_POINT_FINGERPRINT,
+		.varying = path->varying };
 	size_t len;
 
+	describe_code(t, path, &point);
+	settle_words(t, path);
 	prr_event_begin_at(s, t, PRR_EVENT_PREEMPT, PRR_ORIGIN_POLICY, &t->regs, &position);
 	PRR_TRY(prr_event_field(s, PRR_FIELD_POINT, &point, sizeof(point), err));
 	if (path->word_count)
@@ -316,7 +330,6 @@ enum prr_status prr_record_point(
 	PRR_TRY(walk(t, &path, made, err));
 	if (*made) {
 		normalise(t);
-		settle_words(t, &path);
 		PRR_TRY(append(s, t, &path, err));
 		t->vague_place = true;
 		t->state = PRR_TASK_READY;

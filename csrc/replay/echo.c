@@ -218,6 +218,8 @@ static enum prr_status follow(struct prr_replay_task *t, int64_t nr, const uint6
 static enum prr_status put(
 	struct prr_replay *s, int fd, const uint8_t *data, size_t len, struct prr_error *err)
 {
+	if (s->event->index < s->options->echo_from)
+		return PRR_OK; /* an earlier session has echoed it */
 	while (len > 0) {
 		ssize_t done = write(fd, data, len);
 

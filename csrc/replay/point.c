@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "../shared/probe.h"
 #include "../shared/step.h"
@@ -15,6 +17,7 @@
 
 enum {
 	PAGES_LEARNED = 16,
+	REPLANTS_MAX = 20,
 	WORDS_LEARNED = 8, /* from one candidate */
 	XSTATE_MAX = 16384,
 	/* Of the XSAVE area (Intel SDM vol. 1, 13.4). */
@@ -42,6 +45,9 @@ struct search {
 	uint64_t pages[PAGES_LEARNED];
 	size_t page_count;
 	bool has_hashes;
+	bool careful; /* the program must not notice anything */
+	uint64_t guard, guard_len; /* pages made read-only: the probe lies in them; 0 none */
+	unsigned replants;         /* after the program wrote there */
 	struct prr_probe probe;
 	uint64_t candidates, hashed; /* stops, and how many needed a full hash */
 	uint8_t here[XSTATE_MAX];
@@ -209,14 +215,75 @@ static enum prr_status memory_differs(struct prr_replay *s, struct prr_replay_ta
 
 /* --------------------------------------------------------------- the search */
 
+static bool is_careful(const struct prr_replay_options *options, uint64_t index)
+{
+	for (size_t i = 0; i < options->careful_count; i++)
+		if (options->careful[i] == index)
+			return true;
+	return false;
+}
+
 static enum prr_status not_found(struct prr_replay *s, struct prr_replay_task *t,
 	const struct search *search, const char *what, struct prr_error *err)
 {
+	if (!search->probe.hardware)
+		s->missed = s->event->index;
 	return prr_replay_diverged(s, t, err,
 		"%s (rip 0x%llx) before the place was found; %llu of the arrivals there "
 		"were looked at, the memory of %llu was compared",
 		what, (unsigned long long)t->regs.rip, (unsigned long long)search->candidates,
 		(unsigned long long)search->hashed);
+}
+
+/* Code that is not yet, or not always, what it is at the place must be left alone. */
+static bool code_is_settled(const struct prr_replay_task *t, const struct search *search)
+{
+	const struct prr_field_point *point = search->point;
+	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, search->probe.site);
+	uint8_t code[sizeof(point->code)];
+	size_t len = point->code_len < sizeof(code) ? point->code_len : sizeof(code);
+
+	/* Shared code may be written through another mapping, which no guard sees. */
+	return !search->careful && !(point->flags & PRR_POINT_CODE_TOUCHED) && m &&
+		!prr_mapping_is_shared(m) &&
+		prr_mem_peek_some(t->tid, prr_remote(search->probe.site), code, len) == len &&
+		memcmp(code, point->code, len) == 0;
+}
+
+/* Changes the protection of the pages that the patch lies in. */
+static enum prr_status protect(struct prr_replay *s, struct prr_replay_task *t,
+	const struct search *search, uint32_t prot, struct prr_error *err)
+{
+	uint64_t args[6] = { search->guard, search->guard_len, prot };
+	int64_t result;
+
+	return prr_replay_syscall(s, t, SYS_mprotect, args, &result, err);
+}
+
+/* Code that may be written: who writes where a stub is planted is to be seen doing it. */
+static enum prr_status guard(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
+	struct prr_error *err)
+{
+	uint64_t site = search->probe.site;
+	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, site);
+
+	if (!search->probe.has_stub || search->guard || !m || !(m->prot & PROT_WRITE))
+		return PRR_OK;
+	search->guard = prr_page_down(site);
+	search->guard_len = prr_page_up(site + search->probe.patch_len) - search->guard;
+	return protect(s, t, search, m->prot & ~(uint32_t)PROT_WRITE, err);
+}
+
+static enum prr_status unguard(struct prr_replay *s, struct prr_replay_task *t,
+	struct search *search, struct prr_error *err)
+{
+	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, search->guard);
+
+	if (!search->guard || !m)
+		return PRR_OK;
+	PRR_TRY(protect(s, t, search, m->prot, err));
+	search->guard = 0;
+	return PRR_OK;
 }
 
 static bool arm(struct prr_replay *s, struct prr_replay_task *t, struct search *search)
@@ -239,14 +306,25 @@ static enum prr_status pass(struct prr_replay *s, struct prr_replay_task *t, str
 		t->regs_dirty = true;
 		return PRR_OK;
 	}
+	bool settled = search->probe.hardware && search->replants < REPLANTS_MAX &&
+		code_is_settled(t, search);
+
+	if (search->probe.hardware && search->probe.armed && !settled)
+		return PRR_OK; /* the kernel has set RF: it does not trap again here */
 	(void)prr_probe_disarm(&search->probe, t->tid);
+	if (settled) { /* the code is there now */
+		search->replants++;
+		PRR_TRY(prr_probe_close(&search->probe, t->tid, err));
+		PRR_TRY(prr_probe_open(
+			&search->probe, t->tid, &t->as->mappings, s->event->position.site, err));
+	}
 	if (!prr_ptrace_set_regs(t->tid, &t->regs) || !prr_step_look(t->tid, &t->regs, &insn) ||
 		prr_step(t->tid, &insn, &t->regs, &status) != PRR_STEP_DONE)
 		return not_found(s, t, search, "the instruction there could not be stepped", err);
 	t->regs_dirty = false;
 	if (!arm(s, t, search))
 		return not_found(s, t, search, "the site is gone", err);
-	return PRR_OK;
+	return guard(s, t, search, err);
 }
 
 /* t stands at the site, its registers the program's. */
@@ -293,6 +371,30 @@ static enum prr_status count(struct prr_replay *s, struct prr_replay_task *t, st
 	return PRR_OK;
 }
 
+/* t stands where it writes into the code that holds the probe: the debug register does
+ * until the code is what it is to be. */
+static enum prr_status let_write(struct prr_replay *s, struct prr_replay_task *t,
+	struct search *search, bool *handled, struct prr_error *err)
+{
+	siginfo_t info;
+
+	*handled = search->guard && prr_ptrace_get_siginfo(t->tid, &info) &&
+		(uint64_t)(uintptr_t)info.si_addr - search->guard < search->guard_len;
+	if (!*handled)
+		return PRR_OK;
+	/* The displaced instruction itself may be the one that writes. */
+	if (prr_probe_is_inside(&search->probe, t->regs.rip))
+		t->regs.rip = search->probe.site;
+	t->regs.rflags &= ~PRR_FLAG_RF;
+	t->regs.orig_rax = (uint64_t)-1;
+	(void)prr_probe_disarm(&search->probe, t->tid);
+	PRR_TRY(unguard(s, t, search, err));
+	t->regs_dirty = true;
+	PRR_TRY(prr_probe_close(&search->probe, t->tid, err));
+	prr_probe_use_hardware(&search->probe);
+	return arm(s, t, search) ? PRR_OK : not_found(s, t, search, "the site is gone", err);
+}
+
 static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
 	struct prr_error *err)
 {
@@ -307,12 +409,19 @@ static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, stru
 			return not_found(s, t, search, "its time was long over", err);
 		if (arrival == PRR_ARRIVAL_SYSCALL)
 			return not_found(s, t, search, "a system call came", err);
+		if (signo == SIGSEGV) {
+			bool handled;
+
+			PRR_TRY(let_write(s, t, search, &handled, err));
+			if (handled)
+				continue;
+		}
 		if (signo != SIGTRAP || !prr_probe_is_trap(&search->probe, &t->regs))
 			return not_found(s, t, search, strsignal(signo), err);
 		t->regs.rip = search->probe.site;
 		t->regs.orig_rax = (uint64_t)-1;
 		t->regs.rflags &= ~PRR_FLAG_RF;
-		t->regs_dirty = true;
+		t->regs_dirty = !search->probe.hardware;
 		if (search->point->method == PRR_POINT_COUNT)
 			PRR_TRY(count(s, t, search, &found, err));
 		else
@@ -331,8 +440,13 @@ static enum prr_status search_for(struct prr_replay *s, struct prr_replay_task *
 		add_registers(search, regs, varying);
 		add_words(search, t->tid, varying);
 	}
+	search->careful = is_careful(s->options, s->event->index);
+	if (search->careful ||
+		(search->point->method == PRR_POINT_FINGERPRINT && !code_is_settled(t, search)))
+		prr_probe_use_hardware(&search->probe);
 	if (!arm(s, t, search))
 		return not_found(s, t, search, "no probe can be planted", err);
+	PRR_TRY(guard(s, t, search, err));
 	return run(s, t, search, err);
 }
 
@@ -359,11 +473,15 @@ static enum prr_status find(struct prr_replay *s, struct prr_replay_task *t, str
 	PRR_TRY(prr_probe_open(
 		&search->probe, t->tid, &t->as->mappings, s->event->position.site, err));
 	t->regs_dirty = true; /* calls were injected */
-	s->deadline_ns = prr_now() + PATIENCE_NS + PATIENCE * (s->event->time_ns - s->last_time_ns);
+	s->deadline_ns = prr_now() +
+		PATIENCE_NS * (is_careful(s->options, s->event->index) ? 20 : 1) +
+		PATIENCE * (s->event->time_ns - s->last_time_ns);
 	enum prr_status status = search_for(s, t, search, err);
 
 	s->deadline_ns = PRR_INTERRUPT_NEVER;
 
+	if (status == PRR_OK)
+		status = unguard(s, t, search, err);
 	if (status == PRR_OK)
 		status = prr_probe_close(&search->probe, t->tid, err);
 	t->regs_dirty = true;

@@ -127,6 +127,11 @@ void prr_replay_destroy(struct prr_replay *s)
 	free(s);
 }
 
+uint64_t prr_replay_missed(const struct prr_replay *s)
+{
+	return s->missed;
+}
+
 void prr_replay_point_stats(const struct prr_replay *s, struct prr_point_stats *ret)
 {
 	*ret = s->points;

@@ -85,6 +85,7 @@ struct prr_replay {
 	struct prr_point_stats points;
 	struct prr_interrupter interrupter;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: no task runs on beyond it */
+	uint64_t missed; /* EventIndex; 0 none */
 	uint64_t last_time_ns; /* time_ns of the event before */
 	int stub_fd;                   /* memfd of the stub program */
 	cpu_set_t old_affinity;

@@ -3,7 +3,9 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 
 #include "inject.h"
 #include "layout.h"
@@ -82,12 +84,33 @@ enum prr_status prr_probe_close(struct prr_probe *probe, pid_t tid, struct prr_e
 	return prr_inject_one(tid, SYS_munmap, args, &result, err);
 }
 
+void prr_probe_use_hardware(struct prr_probe *probe)
+{
+	probe->hardware = true;
+	probe->has_stub = false;
+}
+
+/* Debug register 0 as an execution breakpoint (Intel SDM vol. 3, 18.2). */
+static bool set_hardware(pid_t tid, uint64_t addr, bool on)
+{
+	enum { DR7_L0 = 1 };
+
+	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[0]), addr) == 0 &&
+		ptrace(PTRACE_POKEUSER, tid, offsetof(struct user, u_debugreg[7]),
+			on ? (long)DR7_L0 : 0l) == 0;
+}
+
 static bool arm(struct prr_probe *probe, pid_t tid, struct prr_probe_request *request)
 {
 	const uint8_t *patch = &int3;
 
 	if (probe->armed && !prr_probe_disarm(probe, tid))
 		return false;
+	if (probe->hardware && set_hardware(tid, probe->site, true)) {
+		probe->armed = true;
+		return true;
+	}
+	probe->hardware = false;
 	probe->patch_len = 1;
 	request->insn = &probe->insn;
 	request->avx = probe->avx;
@@ -141,6 +164,8 @@ bool prr_probe_disarm(struct prr_probe *probe, pid_t tid)
 	if (!probe->armed)
 		return true;
 	probe->armed = false;
+	if (probe->hardware)
+		return set_hardware(tid, probe->site, false);
 	return prr_mem_poke(tid, prr_remote(probe->site), probe->original, probe->patch_len);
 }
 
@@ -148,6 +173,8 @@ bool prr_probe_is_trap(const struct prr_probe *probe, const struct prr_regs *reg
 {
 	if (!probe->armed)
 		return false;
+	if (probe->hardware)
+		return regs->rip == probe->site;
 	return regs->rip ==
 		(probe->has_stub ? probe->code_addr + probe->stub.after_trap : probe->site + 1);
 }

@@ -17,7 +17,8 @@
 
 struct prr_probe {
 	uint64_t site;
-	bool has_stub; /* else int3 */
+	bool has_stub; /* else a breakpoint */
+	bool hardware; /* a debug register in place of int3: leaves the code alone */
 	bool armed;
 	bool avx;
 	struct prr_probe_insn insn;
@@ -37,6 +38,9 @@ PRR_MUST_USE enum prr_status prr_probe_open(struct prr_probe *probe, pid_t tid,
 PRR_MUST_USE enum prr_status prr_probe_close(
 	struct prr_probe *probe, pid_t tid, struct prr_error *err);
 
+/* From now on a debug register of `tid` does it, wherever it is armed: for code that the
+ * program itself reads or writes. Each arrival stops (35 us). */
+void prr_probe_use_hardware(struct prr_probe *probe);
 /* From now on arrivals that match all tests trap (without a stub: all arrivals). */
 bool prr_probe_arm_match(
 	struct prr_probe *probe, pid_t tid, const struct prr_probe_test *tests, size_t count);

@@ -24,14 +24,7 @@ from pyrr.model.field_enums import (
     SignalPlace,
 )
 
-__all__ = [
-    "FieldTag",
-    "Instruction",
-    "MappingKind",
-    "PointMethod",
-    "SignalEffect",
-    "SignalPlace",
-]
+__all__ = ["FieldTag", "Instruction", "MappingKind", "PointMethod", "SignalEffect", "SignalPlace"]
 
 
 class Packed:
@@ -293,13 +286,21 @@ class StoredFileField(Packed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointField(Packed):
-    """The place of a PREEMPT; bit i of `varying`: register i changed shortly before it."""
+    """The place of a PREEMPT.
+
+    Bit i of `varying`: register i changed shortly before it; `flags`: 1, the code there was
+    read or written as data; `code`: its first `code_len` bytes.
+    """
 
     tag: ClassVar[FieldTag] = FieldTag.POINT
-    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<2I")
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<4I16s")
+    ENUMS: ClassVar[dict[str, Callable[[int], IntEnum]]] = {"method": PointMethod}
 
     method: PointMethod
     varying: int
+    flags: int = 0
+    code_len: int = 0
+    code: bytes = bytes(16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

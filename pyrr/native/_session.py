@@ -224,8 +224,14 @@ class ReplaySession:
         check_memory: bool,
         stdout_fd: int,
         stderr_fd: int,
+        echo_from: int = 0,
+        careful: Sequence[int] = (),
     ) -> None:
-        """Makes the first replaying process. -1 as a descriptor: no echo. Raises a PyrrError."""
+        """Makes the first replaying process. -1 as a descriptor: no echo. Raises a PyrrError.
+
+        What events before `echo_from` wrote is not echoed. The places of the PREEMPT events
+        `careful` are found without changing code, which is slow.
+        """
         self._directory = ffi.new("char[]", os.fsencode(trace_dir.resolve()))
         self._reader = reader
         self._options: Any = ffi.new("struct prr_replay_options *")
@@ -234,6 +240,10 @@ class ReplaySession:
         self._options.check_memory = check_memory
         self._options.stdout_fd = stdout_fd
         self._options.stderr_fd = stderr_fd
+        self._options.echo_from = echo_from
+        self._careful = ffi.new("uint64_t[]", sorted(careful))
+        self._options.careful = self._careful
+        self._options.careful_count = len(careful)
         slot = ffi.new("struct prr_replay **")
         with error_slot() as error:
             check(lib.prr_replay_create(self._options, reader.pointer, slot, error), error)
@@ -251,6 +261,11 @@ class ReplaySession:
         return ReplayStop(
             kind=ReplayStopKind(int(stop.kind)), status=int(stop.status), event=int(stop.event)
         )
+
+    @property
+    def missed(self) -> int:
+        """EventIndex of a place that was missed and may be found with care; 0: none."""
+        return int(lib.prr_replay_missed(self._handle.pointer))
 
     @property
     def point_stats(self) -> PointStats:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyrr.engine.cpu import this_cpu
 from pyrr.engine.status import exit_code_of
-from pyrr.errors import EnvironmentUnsupported, TraceError
+from pyrr.errors import Divergence, EnvironmentUnsupported, TraceError
 from pyrr.native import PointStats, ReplaySession, ReplayStopKind, choose_cpu
 from pyrr.trace.reader import Trace
 
@@ -53,6 +53,27 @@ def replay(options: ReplayOptions) -> ReplayResult:
     trace = Trace.open(options.trace_dir, cpu=here)
     sys.stdout.flush()
     sys.stderr.flush()
+    careful: list[int] = []
+    while True:
+        try:
+            return _once(options, trace, careful)
+        except _MissedError as missed:
+            # The program looked at its own code, or wrote it, where a probe stood.
+            if missed.event in careful:
+                raise missed.why from None
+            careful.append(missed.event)
+
+
+class _MissedError(Exception):
+    """The place of event `event` was missed by a probe that changes code."""
+
+    def __init__(self, event: int, why: Divergence) -> None:
+        super().__init__(str(why))
+        self.event, self.why = event, why
+
+
+def _once(options: ReplayOptions, trace: Trace, careful: list[int]) -> ReplayResult:
+    """One session from the first event to the last; `careful`: places to be found with care."""
     with (
         trace.reader() as reader,
         ReplaySession(
@@ -62,9 +83,16 @@ def replay(options: ReplayOptions) -> ReplayResult:
             check_memory=options.check == "memory",
             stdout_fd=options.stdout_fd,
             stderr_fd=options.stderr_fd,
+            echo_from=careful[-1] if careful else 0,
+            careful=careful,
         ) as session,
     ):
-        stop = session.run()
+        try:
+            stop = session.run()
+        except Divergence as diverged:
+            if session.missed:
+                raise _MissedError(session.missed, diverged) from None
+            raise
         points = session.point_stats
         if stop.kind is ReplayStopKind.TRUNCATED:
             why = reader.end_reason or "it ends there"

@@ -86,7 +86,10 @@ typed_fields: st.SearchStrategy[ev.Field] = st.one_of(
     st.builds(fl.EchoField, stream=U32, data=st.binary(max_size=9)),
     st.builds(fl.EchoFdField, fd=I32, stream=U32, cloexec=U32),
     st.builds(fl.StoredFileField, store_id=U32, size=U64, hash=U64),
-    st.builds(fl.PointField, method=st.sampled_from(fl.PointMethod), varying=U32),
+    st.builds(
+        fl.PointField, method=st.sampled_from(fl.PointMethod), varying=U32, flags=U32,
+        code_len=U32, code=st.binary(min_size=16, max_size=16),
+    ),
     st.builds(fl.PageField, addr=U64, data=st.binary(max_size=9)),
     st.builds(fl.WordsField, words=st.lists(st.tuples(U64, U32, U32), max_size=3).map(tuple)),
     st.builds(fl.UnknownField, tag=st.integers(1000, 0x7FFF), data=st.binary(max_size=9)),
