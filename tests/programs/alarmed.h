@@ -62,15 +62,21 @@ static void on_alarm(int signo, siginfo_t *info, void *context)
 		alarm_also(u);
 }
 
-/* 0: never again. */
-static inline void alarm_every(long us)
+/* 0: never again. ITIMER_VIRTUAL where many tasks are busy: a task that runs seldom and
+ * shortly would have nothing to do but to handle alarms of real time. */
+static inline void alarm_every_of(int which, long us)
 {
 	struct sigaction action = { .sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct itimerval timer = { { 0, us }, { 0, us } };
 
 	sigfillset(&action.sa_mask);
-	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-	CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+	CHECK(sigaction(which == ITIMER_REAL ? SIGALRM : SIGVTALRM, &action, NULL) == 0);
+	CHECK(setitimer(which, &timer, NULL) == 0);
+}
+
+static inline void alarm_every(long us)
+{
+	alarm_every_of(ITIMER_REAL, us);
 }
 
 #endif
