@@ -2,6 +2,7 @@
 """What all tests share: a trace directory of their own, and a way to run `pyrr`."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,16 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
 PATIENCE_SECONDS = 120
+
+# Ignored signals stay ignored in all that is started: nohup, or a shell's background job,
+# would make other programs of the tests' programs.
+for _number, _default in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _default)
 
 RunPyrr = Callable[..., subprocess.CompletedProcess[bytes]]
 

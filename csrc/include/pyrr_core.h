@@ -163,7 +163,7 @@ enum prr_field_tag {
 	PRR_FIELD_STORED_FILE = 21, /* struct prr_field_stored_file, before its first use */
 	PRR_FIELD_POINT = 22,      /* struct prr_field_point: how a PREEMPT's place is named */
 	PRR_FIELD_WORDS = 23,      /* struct prr_field_word[]: memory at that place */
-	PRR_FIELD_PAGE = 24        /* struct prr_field_page, then the page as it is at that place */
+	PRR_FIELD_PAGE = 24 /* struct prr_field_page, then the page as it is at that place */
 };
 
 enum prr_syscall_event_flag {
@@ -171,18 +171,18 @@ enum prr_syscall_event_flag {
 };
 struct prr_field_syscall {
 	int64_t result; /* as rax shows it; -512..-516: restarted, see ARCHITECTURE */
-	int32_t nr;     /* the number for the event's arch */
+	int32_t nr; /* the number for the event's arch */
 	uint32_t flags; /* enum prr_syscall_event_flag */
 };
 
 /* One mapping as it now exists. Replay maps it with MAP_FIXED. */
 struct prr_field_mapping {
 	uint64_t start, len, offset; /* bytes */
-	uint64_t dev, ino;           /* identity of the object behind it; 0 none */
-	uint64_t object_size;        /* bytes of that object when mapped */
-	uint32_t prot, flags;        /* PROT_*, MAP_* that matter */
-	uint32_t store_id;           /* file store entry with the contents; 0 none */
-	uint32_t kind;               /* enum prr_mapping_kind */
+	uint64_t dev, ino; /* identity of the object behind it; 0 none */
+	uint64_t object_size; /* bytes of that object when mapped */
+	uint32_t prot, flags; /* PROT_*, MAP_* that matter */
+	uint32_t store_id; /* file store entry with the contents; 0 none */
+	uint32_t kind; /* enum prr_mapping_kind */
 };
 
 enum prr_mapping_kind {
@@ -199,14 +199,14 @@ struct prr_field_range {
 };
 
 struct prr_field_new_task {
-	int32_t tid;         /* supervisor's view */
-	uint32_t serial;     /* of the new task */
-	int32_t ns_tid;      /* as the parent's pid namespace shows it */
-	uint32_t as_uid;     /* new, or the parent's with CLONE_VM */
-	uint32_t group;      /* serial of the new task's thread-group leader */
-	uint32_t parent;     /* serial of the creating task */
-	uint64_t flags;      /* CLONE_* */
-	uint64_t stack;      /* stack pointer of the child, 0: the parent's */
+	int32_t tid; /* supervisor's view */
+	uint32_t serial; /* of the new task */
+	int32_t ns_tid; /* as the parent's pid namespace shows it */
+	uint32_t as_uid; /* new, or the parent's with CLONE_VM */
+	uint32_t group; /* serial of the new task's thread-group leader */
+	uint32_t parent; /* serial of the creating task */
+	uint64_t flags; /* CLONE_* */
+	uint64_t stack; /* stack pointer of the child, 0: the parent's */
 	uint64_t tls;
 };
 
@@ -220,7 +220,7 @@ struct prr_field_exec {
 enum prr_signal_place {
 	PRR_SIGNAL_AT_EVENT = 0, /* no instruction since the task's last event */
 	PRR_SIGNAL_AT_ENTRY = 1, /* at the entry of the next syscall, backed up */
-	PRR_SIGNAL_AT_FAULT = 2  /* the instruction itself raises it again */
+	PRR_SIGNAL_AT_FAULT = 2 /* the instruction itself raises it again */
 };
 enum prr_signal_effect {
 	PRR_SIGNAL_HANDLER = 0, /* outputs hold the frame; REGS_AFTER, XSTATE_AFTER */
@@ -230,10 +230,10 @@ enum prr_signal_effect {
 };
 struct prr_field_signal {
 	int32_t signo;
-	uint32_t place;  /* enum prr_signal_place */
+	uint32_t place; /* enum prr_signal_place */
 	uint32_t effect; /* enum prr_signal_effect */
 	uint32_t altstack_flags;
-	uint64_t mask;   /* the task's blocked set after delivery */
+	uint64_t mask; /* the task's blocked set after delivery */
 	uint64_t altstack_sp, altstack_size;
 };
 
@@ -247,26 +247,26 @@ enum prr_instruction {
 };
 struct prr_field_instruction {
 	uint32_t instruction; /* enum prr_instruction */
-	uint32_t length;      /* bytes: rip advances by this */
+	uint32_t length; /* bytes: rip advances by this */
 };
 
 struct prr_field_exit {
-	int32_t status;       /* wait status of the task, as wait4 shows it */
-	uint32_t group_exit;  /* 1: the whole thread group ended with it */
+	int32_t status; /* wait status of the task, as wait4 shows it */
+	uint32_t group_exit; /* 1: the whole thread group ended with it */
 };
 
 struct prr_field_file_change {
 	uint64_t dev, ino;
 	uint64_t offset; /* of the bytes that follow */
-	uint64_t size;   /* of the object after the change */
-	uint64_t len;    /* bytes that follow */
+	uint64_t size; /* of the object after the change */
+	uint64_t len; /* bytes that follow */
 };
 
 struct prr_field_patch {
 	uint64_t addr;
 	uint8_t original[8];
 	uint8_t patched[8];
-	uint32_t length;      /* bytes replaced, 1..8 */
+	uint32_t length; /* bytes replaced, 1..8 */
 	uint32_t instruction; /* enum prr_instruction of the original */
 };
 
@@ -297,7 +297,7 @@ struct prr_field_stored_file {
 
 struct prr_field_echo_fd {
 	int32_t fd;
-	uint32_t stream;  /* 1 stdout, 2 stderr of the recording */
+	uint32_t stream; /* 1 stdout, 2 stderr of the recording */
 	uint32_t cloexec; /* 1: closed by an exec */
 	uint32_t reserved;
 };
@@ -309,7 +309,7 @@ enum prr_point_method {
 	PRR_POINT_COUNT = 2
 };
 struct prr_field_point {
-	uint32_t method;  /* enum prr_point_method */
+	uint32_t method; /* enum prr_point_method */
 	uint32_t varying; /* bit i: general register i (as encoded: rax rcx rdx rbx rsp
 			   * rbp rsi rdi r8..r15) changed shortly before the place */
 };
@@ -398,11 +398,11 @@ PRR_API const char *prr_trace_reader_end_reason(const struct prr_trace_reader *r
 
 /* What naming places inside user code, or finding them again, took so far. */
 struct prr_point_stats {
-	uint64_t points;     /* PREEMPT events */
-	uint64_t counted;    /* of these, by counting arrivals at a site */
+	uint64_t points; /* PREEMPT events */
+	uint64_t counted; /* of these, by counting arrivals at a site */
 	uint64_t candidates; /* finding: stops at the site */
-	uint64_t hashed;     /* times that all memory was hashed */
-	uint64_t spent_ns;   /* naming: the task stood still; finding: the whole slice */
+	uint64_t hashed; /* times that all memory was hashed */
+	uint64_t spent_ns; /* naming: the task stood still; finding: the whole slice */
 	uint64_t signals, signal_delay_ns, signal_delay_max_ns; /* held until such a place */
 };
 
@@ -411,33 +411,33 @@ struct prr_point_stats {
 struct prr_record;
 
 struct prr_record_options {
-	const char *program;      /* resolved path of the executable */
-	const char *const *argv;  /* NULL-terminated */
-	const char *const *envp;  /* NULL-terminated */
-	int32_t cpu;              /* core for supervisor and tracees */
-	uint64_t slice_ns;        /* fair share of one task before another may run */
-	bool always_switch;       /* another task after every event, where there is one */
-	bool always_preempt;      /* a PREEMPT at the end of every slice, whoever waits */
-	uint32_t point_ratio;     /* naming places takes at most 1/point_ratio of the time; 0 any */
-	uint32_t hash_ratio;      /* page hashes take at most 1/hash_ratio of the time; 0 none */
+	const char *program; /* resolved path of the executable */
+	const char *const *argv; /* NULL-terminated */
+	const char *const *envp; /* NULL-terminated */
+	int32_t cpu; /* core for supervisor and tracees */
+	uint64_t slice_ns; /* fair share of one task before another may run */
+	bool always_switch; /* another task after every event, where there is one */
+	bool always_preempt; /* a PREEMPT at the end of every slice, whoever waits */
+	uint32_t point_ratio; /* naming places takes at most 1/point_ratio of the time; 0 any */
+	uint32_t hash_ratio; /* page hashes take at most 1/hash_ratio of the time; 0 none */
 };
 
 enum prr_record_stop_kind {
-	PRR_RECORD_STOP_ENDED = 1,       /* the whole tree is gone */
-	PRR_RECORD_STOP_STORE_FILE = 2,  /* save a file, then prr_record_file_stored */
+	PRR_RECORD_STOP_ENDED = 1, /* the whole tree is gone */
+	PRR_RECORD_STOP_STORE_FILE = 2, /* save a file, then prr_record_file_stored */
 	PRR_RECORD_STOP_INTERRUPTED = 3, /* a signal reached the supervisor */
-	PRR_RECORD_STOP_WARNING = 4      /* tell the user `text`; go on */
+	PRR_RECORD_STOP_WARNING = 4 /* tell the user `text`; go on */
 };
 
 /* Why the C loop came back. Strings are borrowed until the next run. */
 struct prr_record_stop {
-	uint32_t kind;        /* enum prr_record_stop_kind */
-	int32_t status;       /* ENDED: wait status of the recorded program itself */
-	const char *path;     /* STORE_FILE: opens the very file, e.g. /proc/PID/fd/N */
-	const char *name;     /* STORE_FILE: how the tracee names it */
+	uint32_t kind; /* enum prr_record_stop_kind */
+	int32_t status; /* ENDED: wait status of the recorded program itself */
+	const char *path; /* STORE_FILE: opens the very file, e.g. /proc/PID/fd/N */
+	const char *name; /* STORE_FILE: how the tracee names it */
 	uint64_t dev, ino, size, mtime_ns, ctime_ns; /* STORE_FILE: its identity */
-	bool cacheable;       /* STORE_FILE: false for shared mappings: always copy */
-	const char *text;     /* WARNING */
+	bool cacheable; /* STORE_FILE: false for shared mappings: always copy */
+	const char *text; /* WARNING */
 };
 
 /* Spawns the program, stopped at its exec. Pins the calling thread and the
@@ -464,8 +464,7 @@ PRR_API PRR_MUST_USE enum prr_status prr_record_move(
 PRR_API void prr_record_end_trace(struct prr_record *session);
 /* Has that happened? It was told of by a WARNING or by the caller. */
 PRR_API bool prr_record_trace_ended(const struct prr_record *session);
-PRR_API void prr_record_point_stats(
-	const struct prr_record *session, struct prr_point_stats *ret);
+PRR_API void prr_record_point_stats(const struct prr_record *session, struct prr_point_stats *ret);
 /* Sends `signo` to every tracee's process; used to end a recording. */
 PRR_API void prr_record_signal_all(struct prr_record *session, int signo);
 
@@ -476,21 +475,21 @@ struct prr_replay;
 struct prr_replay_options {
 	const char *trace_dir;
 	int32_t cpu;
-	bool check_memory;      /* compare page hashes where the trace has them */
-	int32_t stdout_fd;      /* echo of the recording's stdout; -1 none */
+	bool check_memory; /* compare page hashes where the trace has them */
+	int32_t stdout_fd; /* echo of the recording's stdout; -1 none */
 	int32_t stderr_fd;
 };
 
 enum prr_replay_stop_kind {
-	PRR_REPLAY_STOP_ENDED = 1,      /* all events of the trace are replayed */
-	PRR_REPLAY_STOP_TRUNCATED = 2,  /* the trace ends early: see the reader's reason */
+	PRR_REPLAY_STOP_ENDED = 1, /* all events of the trace are replayed */
+	PRR_REPLAY_STOP_TRUNCATED = 2, /* the trace ends early: see the reader's reason */
 	PRR_REPLAY_STOP_INTERRUPTED = 3
 };
 
 struct prr_replay_stop {
 	uint32_t kind;
-	int32_t status;       /* ENDED: wait status of the recorded program itself */
-	uint64_t event;       /* EventIndex last replayed */
+	int32_t status; /* ENDED: wait status of the recorded program itself */
+	uint64_t event; /* EventIndex last replayed */
 };
 
 /* The reader is borrowed and must stand before the first event. */
@@ -501,8 +500,7 @@ PRR_API void prr_replay_destroy(struct prr_replay *session);
  * expected and actual; prr_replay_event gives the event. */
 PRR_API PRR_MUST_USE enum prr_status prr_replay_run(
 	struct prr_replay *session, struct prr_replay_stop *stop, struct prr_error *err);
-PRR_API void prr_replay_point_stats(
-	const struct prr_replay *session, struct prr_point_stats *ret);
+PRR_API void prr_replay_point_stats(const struct prr_replay *session, struct prr_point_stats *ret);
 /* EventIndex of the event being replayed, or last replayed. */
 PRR_API uint64_t prr_replay_event(const struct prr_replay *session);
 
@@ -514,7 +512,7 @@ PRR_API int32_t prr_choose_cpu(void);
 
 /* What decides whether register state fits (PITFALLS A16); 0: unknown. */
 struct prr_cpu_state {
-	uint64_t xcr0;       /* enabled state components (Intel SDM vol. 1, 13.3) */
+	uint64_t xcr0; /* enabled state components (Intel SDM vol. 1, 13.3) */
 	uint32_t xsave_size; /* bytes of an XSAVE area with all of them */
 	uint32_t mxcsr_mask; /* valid bits of MXCSR */
 };
@@ -525,5 +523,19 @@ struct prr_cpuid_answer {
 };
 /* What a recorded program is told of this CPU. */
 PRR_API void prr_cpu_leaf(uint32_t leaf, uint32_t subleaf, struct prr_cpuid_answer *ret);
+
+/* ---------------------------------------------------------------- the clock */
+
+/* Whether this machine's counter of conditional branches can name points inside a
+ * slice (ARCHITECTURE section 6, the PMU clock). */
+struct prr_clock_facts {
+	bool pmu_usable; /* it passed the self-test: exact in every run */
+	char cpu[64]; /* the CPU by its micro-architecture, or by family and model */
+	char reason[256]; /* the fact that decided */
+	char remedy[512]; /* a command or step; empty where none helps */
+};
+/* Runs the self-test in a child, bound to `core` (-1: any), where a counter can be
+ * opened at all: then it takes about 50 ms, else no child is made. */
+PRR_API void prr_clock_facts(int32_t core, struct prr_clock_facts *ret);
 
 #endif

@@ -68,7 +68,7 @@ static void describe(struct prr_record *s, struct prr_record_task *t, const char
 		t->change.size = (uint64_t)st.st_size;
 	} else if (S_ISREG(st.st_mode) && st.st_size == 0 && prr_record_is_memory(path)) {
 		t->change.kind = PRR_CHANGE_MEMORY;
-	} else if (fd >= 0) {
+	} else if (fd >= 0 && prr_record_may_remember(s, t)) {
 		note_plain(s, t, fd);
 	}
 }

@@ -147,6 +147,43 @@ static enum prr_status await_status(pid_t tid, int *status, struct prr_error *er
 	}
 }
 
+/* A task that is being killed while another's end is awaited. */
+static enum prr_status treat_one_end(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	for (struct prr_record_task *o = s->tasks; o; o = o->next) {
+		if (o == t || !o->has_status || !WIFSTOPPED(o->status) ||
+			prr_status_event(o->status) != PTRACE_EVENT_EXIT)
+			continue;
+		o->has_status = false;
+		return prr_record_exit_event(s, o, err);
+	}
+	return PRR_OK;
+}
+
+/* The end of t. Process 1 of a pid namespace sleeps on its way there until all
+ * others in it, which the kernel has killed, are gone: so their ends come first. */
+static enum prr_status await_end(
+	struct prr_record *s, struct prr_record_task *t, int *status, struct prr_error *err)
+{
+	char state = 'R';
+
+	while (s->task_count > 1 && (state == 'R' || state == 'S' || state == 'D')) {
+		sched_yield();
+		state = prr_proc_state(t);
+		if (state != 'S')
+			continue;
+		PRR_TRY(prr_record_collect(s, false, err));
+		if (t->has_status && !WIFSTOPPED(t->status)) {
+			t->has_status = false;
+			*status = t->status;
+			return PRR_OK;
+		}
+		PRR_TRY(treat_one_end(s, t, err));
+	}
+	return await_status(t->uid.tid, status, err);
+}
+
 static void note_group_status(struct prr_record *s, struct prr_group *group, int status)
 {
 	group->exit_status = status;
@@ -210,7 +247,7 @@ enum prr_status prr_record_exit_event(
 	if (result == PRR_OK && leader && siblings)
 		await_zombie(s, t);
 	else if (result == PRR_OK)
-		result = await_status(t->uid.tid, &status, err);
+		result = await_end(s, t, &status, err);
 	if (result == PRR_OK)
 		result = append_exit(s, t, &death, !(leader && siblings), status, err);
 	prr_death_deinit(&death);

@@ -59,6 +59,10 @@ void prr_event_begin_at(struct prr_record *s, struct prr_record_task *t, enum pr
 	};
 
 	s->last_event_ns = prr_record_now();
+	if (t) {
+		t->event_count++;
+		t->at_point = kind == PRR_EVENT_PREEMPT;
+	}
 	if (s->trace_ended)
 		return;
 	if (t) {

@@ -104,7 +104,9 @@ enum prr_status prr_record_exec_event(
 	t->exec_pending = true;
 	t->exec_prepared = false;
 	t->clear_child_tid = t->robust_list = 0;
-	t->scratch_base = t->scratch_size = 0;
+	t->scratch_base = t->scratch_size = t->guard_count = 0;
+	t->scratch_bloated = t->leave_in_place = false;
+	t->stack_refused = 0;
 	t->scratch_active = false;
 	t->altstack_sp = t->altstack_size = 0;
 	t->altstack_flags = 0;

@@ -81,6 +81,7 @@ static const struct prr_record_handlers table[PRR_RECORD_HANDLER_COUNT] = {
 	[PRR_RECORD_MMAP] = { .entry = prr_record_mmap_entry,
 		.prepare = prr_record_mmap_prepare,
 		.exit = prr_record_mmap_exit },
+	[PRR_RECORD_MOUNT] = { .entry = prr_record_mount_entry },
 	[PRR_RECORD_MPROTECT] = { .entry = prr_record_range_entry,
 		.exit = prr_record_mprotect_exit },
 	[PRR_RECORD_MREMAP] = { .entry = prr_record_mremap_entry, .exit = prr_record_mremap_exit },

@@ -15,6 +15,7 @@
 
 #include "../shared/probe.h"
 #include "../shared/step.h"
+#include "counting.h"
 #include "session.h"
 
 enum {
@@ -36,6 +37,7 @@ struct trajectory {
 	struct prr_field_word words[WORDS_MAX];
 	size_t word_count;
 	uint32_t varying;
+	uint64_t executed[STEPS + MORE_STEPS]; /* rip of each step */
 	int steps;
 };
 
@@ -171,7 +173,7 @@ static enum prr_status walk(
 		for (size_t i = 0; i < insn.operand_count; i++)
 			note_word(path, t->uid.tid, insn.operands[i]);
 		if (prr_step(t->uid.tid, &insn, &t->regs, &status) == PRR_STEP_DONE) {
-			path->steps++;
+			path->executed[path->steps++] = before.rip;
 			path->varying |= changed_registers(&before, &t->regs);
 		} else {
 			PRR_TRY(other_stop(t, status, &go_on, err));
@@ -274,6 +276,14 @@ static enum prr_status append(struct prr_record *s, struct prr_record_task *t,
 	return prr_event_commit(s, err);
 }
 
+/* What the stop itself has left in the registers is no business of the program. */
+static void normalise(struct prr_record_task *t)
+{
+	t->regs.orig_rax = (uint64_t)-1;
+	t->regs.rflags &= ~PRR_FLAG_RF;
+	t->regs_dirty = true;
+}
+
 /* What finding places may take of the time: at most 1/ratio. */
 static void account(struct prr_record *s, uint64_t began_ns)
 {
@@ -294,15 +304,18 @@ enum prr_status prr_record_point(
 	uint64_t began_ns = prr_record_now();
 
 	t->moved = true;
+	*made = false;
+	/* Steps start from what the kernel has. ESRCH: killed, the next stop tells. */
+	if (t->regs_dirty && prr_ptrace_set_regs(t->uid.tid, &t->regs))
+		t->regs_dirty = false;
 	PRR_TRY(walk(t, &path, made, err));
 	if (*made) {
-		t->regs.orig_rax = (uint64_t)-1;
-		t->regs.rflags &= ~PRR_FLAG_RF;
-		t->regs_dirty = true;
+		normalise(t);
 		settle_words(t, &path);
 		PRR_TRY(append(s, t, &path, err));
 		t->vague_place = true;
 		t->state = PRR_TASK_READY;
+		PRR_TRY(prr_counting_plant(t, path.executed, (size_t)path.steps, err));
 		account(s, began_ns);
 	} else { /* not at once again */
 		s->points.next_ns = prr_record_now() + RETRY_NS;
@@ -311,6 +324,30 @@ enum prr_status prr_record_point(
 		return PRR_OK; /* what came instead is treated next, with its own state */
 	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
 	if (!*made)
-		prr_slice_go_on(t);
+		prr_slice_go_on(s, t);
 	return PRR_OK;
+}
+
+enum prr_status prr_record_counted_point(
+	struct prr_record *s, struct prr_record_task *t, uint64_t hits, struct prr_error *err)
+{
+	struct prr_position position = { .site = t->regs.rip, .hits = hits };
+	struct prr_field_point point = { .method = PRR_POINT_COUNT };
+	uint64_t began_ns = prr_record_now();
+	size_t len;
+
+	normalise(t);
+	prr_event_begin_at(s, t, PRR_EVENT_PREEMPT, PRR_ORIGIN_POLICY, &t->regs, &position);
+	PRR_TRY(prr_event_field(s, PRR_FIELD_POINT, &point, sizeof(point), err));
+	if (prr_ptrace_get_xstate(t->uid.tid, s->xstate, sizeof(s->xstate), &len))
+		PRR_TRY(prr_event_field(s, PRR_FIELD_XSTATE_AFTER, s->xstate, len, err));
+	PRR_TRY(prr_record_hashes(s, t, PRR_HASH_IF_DUE, err));
+	PRR_TRY(prr_event_commit(s, err));
+	t->vague_place = true;
+	t->state = PRR_TASK_READY;
+	s->points.stats.points++;
+	s->points.stats.counted++;
+	s->points.stats.spent_ns += prr_record_now() - began_ns;
+	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
+	return prr_record_after_point(s, t, err);
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "counting.h"
 #include "session.h"
 
 static enum prr_status read_clone3(struct prr_record_task *t)
@@ -97,6 +98,8 @@ enum prr_status prr_record_clone_entry(struct prr_record *s, struct prr_record_t
 	 * change that memory meanwhile, however long the kernel takes. */
 	t->no_switch = true;
 	strip_untraced(t);
+	if (!(t->clone_flags & CLONE_VM))
+		prr_counting_disarm(t); /* the child has none */
 	return PRR_OK;
 }
 
@@ -177,6 +180,8 @@ static void inherit(struct prr_record_task *t, struct prr_record_task *c)
 	if (!(t->clone_flags & CLONE_VM)) {
 		c->scratch_base = t->scratch_base; /* the fork copied it too */
 		c->scratch_size = t->scratch_size;
+		memcpy(c->guards, t->guards, sizeof(c->guards));
+		c->guard_count = t->guard_count;
 	}
 }
 

@@ -21,11 +21,11 @@
 
 /* ---------------------------------------------------------------- installing */
 
-static unsigned mode_of(const struct prr_record_task *t)
+static unsigned mode_of(const struct prr_record *s, const struct prr_record_task *t)
 {
 	if (t->seccomp_strict)
 		return SECCOMP_MODE_STRICT;
-	return t->filters.newest ? SECCOMP_MODE_FILTER : SECCOMP_MODE_DISABLED;
+	return t->filters.newest || s->outer_filters ? SECCOMP_MODE_FILTER : SECCOMP_MODE_DISABLED;
 }
 
 static bool has_cap_sys_admin(const struct prr_record_task *t)
@@ -77,7 +77,7 @@ static int64_t attach(struct prr_record *s, struct prr_record_task *t, uint64_t 
 	struct prr_record_task *other;
 
 	/* The checks come in the kernel's order: program, mode, siblings. */
-	if (!prr_bpf_check(filter, count) || mode_of(t) == SECCOMP_MODE_STRICT)
+	if (!prr_bpf_check(filter, count) || mode_of(s, t) == SECCOMP_MODE_STRICT)
 		return -EINVAL;
 	if (flags & SECCOMP_FILTER_FLAG_TSYNC) {
 		other = cannot_sync(s, t);
@@ -123,9 +123,9 @@ static int64_t set_filter(
 	return result;
 }
 
-static int64_t set_strict(struct prr_record_task *t)
+static int64_t set_strict(const struct prr_record *s, struct prr_record_task *t)
 {
-	if (mode_of(t) == SECCOMP_MODE_FILTER)
+	if (mode_of(s, t) == SECCOMP_MODE_FILTER)
 		return -EINVAL;
 	t->seccomp_strict = true;
 	t->tsc_mode = PR_TSC_SIGSEGV; /* the kernel takes rdtsc away too */
@@ -135,9 +135,9 @@ static int64_t set_strict(struct prr_record_task *t)
 static int64_t by_prctl(struct prr_record *s, struct prr_record_task *t)
 {
 	if ((uint32_t)t->args[0] == PR_GET_SECCOMP)
-		return mode_of(t);
+		return mode_of(s, t);
 	if (t->args[1] == SECCOMP_MODE_STRICT)
-		return set_strict(t);
+		return set_strict(s, t);
 	return t->args[1] == SECCOMP_MODE_FILTER ? set_filter(s, t, 0, t->args[2]) : -EINVAL;
 }
 
@@ -147,7 +147,7 @@ static int64_t by_seccomp(struct prr_record *s, struct prr_record_task *t)
 
 	switch ((uint32_t)t->args[0]) {
 	case SECCOMP_SET_MODE_STRICT:
-		return flags || t->args[2] ? -EINVAL : set_strict(t);
+		return flags || t->args[2] ? -EINVAL : set_strict(s, t);
 	case SECCOMP_SET_MODE_FILTER:
 		return set_filter(s, t, flags, t->args[2]);
 	default:

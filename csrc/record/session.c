@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counting.h"
 #include "spawn.h"
 
 /* The vdso's clock would execute rdtsc, which faults while TSD is on. */
@@ -67,6 +68,7 @@ void prr_address_space_unuse(struct prr_address_space *as)
 	prr_mappings_deinit(&as->mappings);
 	free(as->patches.items);
 	prr_page_history_free(as->history);
+	prr_counting_free(as->counting);
 	free(as);
 }
 
@@ -139,6 +141,7 @@ enum prr_status prr_record_create(const struct prr_record_options *options,
 	s->next_serial = 1;
 	s->next_as_uid = 1;
 	s->exec_error_fd = -1;
+	s->outer_filters = prr_record_has_outer_filters();
 	s->start_ns = prr_record_now();
 	s->buffer_size = PRR_OUTPUT_MAX;
 	s->buffer = malloc(s->buffer_size);
@@ -186,6 +189,7 @@ void prr_record_destroy(struct prr_record *s)
 	}
 	free(s->files);
 	prr_mapped_deinit(&s->mapped);
+	free(s->local_mounts.ids);
 	free(s->orphans);
 	free(s->stop_path);
 	free(s->stop_name);
@@ -218,8 +222,15 @@ static enum prr_status event_stop(
 		return prr_record_time_up(s, t, err);
 	if (signo == SIGTRAP) { /* SIGCONT ended the stop, or a stray interrupt */
 		t->state = PRR_TASK_RUNNING; /* where it is, the slice goes on */
-		prr_record_resume(t, PRR_RESUME_CONT, 0);
+		prr_record_go(s, t, 0);
 		return PRR_OK;
+	}
+	/* Others may run through the stub that it stands in. */
+	if (prr_ptrace_get_regs(t->uid.tid, &t->regs)) {
+		t->regs_dirty = false;
+		prr_counting_leave(t);
+		if (t->regs_dirty && prr_ptrace_set_regs(t->uid.tid, &t->regs))
+			t->regs_dirty = false;
 	}
 	/* LISTEN keeps it stopped and lets its real parent see the stop. */
 	prr_ptrace_listen(t->uid.tid);
@@ -259,7 +270,8 @@ static enum prr_status treat(struct prr_record *s, struct prr_record_task *t, st
 	if (!WIFSTOPPED(status))
 		return prr_record_died(s, t, status, err);
 	if (prr_status_is_syscall(status))
-		return prr_record_exit(s, t, err);
+		return t->state == PRR_TASK_RUNNING ? prr_record_outer_stop(s, t, err)
+						    : prr_record_exit(s, t, err);
 	if (prr_status_event(status))
 		return treat_event(s, t, prr_status_event(status), err);
 	return prr_record_signal(s, t, WSTOPSIG(status), err);
@@ -274,7 +286,9 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t, str
 		if (t->state == PRR_TASK_READY) {
 			/* A failed resume (ESRCH): killed; the wait tells. */
 			t->moved = t->backed_up || (t->vague_place && !prr_record_signal_is_due(t));
-			prr_record_resume(t, PRR_RESUME_CONT, 0);
+			if (t->as)
+				prr_counting_start(s, t);
+			prr_record_go(s, t, 0);
 			t->state = PRR_TASK_RUNNING;
 		}
 		bool in_user = t->state == PRR_TASK_RUNNING;

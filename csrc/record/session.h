@@ -46,6 +46,7 @@ struct prr_address_space {
 	struct prr_mappings mappings;
 	struct prr_patch_list patches;
 	uint64_t brk;        /* current end of the heap as the program knows it */
+	struct prr_counting *counting;    /* owned; NULL: nothing was planted in it yet */
 	struct prr_page_history *history; /* owned; NULL: no place was named in it yet */
 };
 
@@ -108,6 +109,21 @@ struct prr_plain_fd {
 };
 enum { PRR_PLAIN_FDS = 8 };
 
+/* Whether reads of a descriptor wait for no other task, as long as none was closed. */
+struct prr_steady_fd {
+	int32_t fd;
+	uint32_t as_uid; /* an exec closes descriptors, too */
+	uint64_t closes;
+	bool steady;
+};
+enum { PRR_STEADY_FDS = 8 };
+
+struct prr_local_mounts { /* descriptors.c */
+	bool known, changed;
+	uint64_t *ids; /* owned */
+	size_t count;
+};
+
 enum prr_change_kind {
 	PRR_CHANGE_NONE,
 	PRR_CHANGE_FILE,  /* of a mapped file */
@@ -127,6 +143,14 @@ struct prr_transfer {
 	bool waiting;      /* stands at its entry until the source pipe has something */
 	uint8_t *bytes;    /* owned */
 	size_t len;
+};
+
+enum prr_scratch_step {
+	PRR_SCRATCH_NO_STEP,
+	PRR_SCRATCH_MAP,     /* a larger area, or the same one empty */
+	PRR_SCRATCH_GUARD,   /* one more of the guards that the call needs */
+	PRR_SCRATCH_UNGUARD, /* all of them away */
+	PRR_SCRATCH_STACK    /* the kernel writes to where the stack has not grown yet */
 };
 
 struct prr_record_task {
@@ -152,11 +176,17 @@ struct prr_record_task {
 	struct prr_outputs_entry outputs;
 	struct prr_scratch scratch;
 	uint64_t scratch_base, scratch_size; /* this task's area; 0 none */
+	struct prr_scratch_guard guards[PRR_SCRATCH_GUARDS]; /* in it, now */
+	size_t guard_count;
+	bool scratch_bloated; /* holds much memory for nothing */
+	/* The call in progress is one of ours, for scratch; the program's comes after it. */
+	enum prr_scratch_step scratch_step;
+	uint64_t stack_refused; /* the program's call: a stack does not grow down to there */
+	bool leave_in_place;    /* the program's call: no more such steps */
 	bool scratch_active;
 	bool blocked_recorded;
 	bool no_switch;       /* others must not run before this call's exit */
 	int64_t restart_nr;   /* what restart_syscall goes on with */
-	bool growing_scratch; /* the call in progress is our own mmap for scratch */
 	bool in_vfork;        /* parent asleep until the child execs or ends */
 	bool exec_pending;    /* PTRACE_EVENT_EXEC seen, exit stop outstanding */
 	bool exec_prepared;   /* the new image is claimed and described */
@@ -169,6 +199,7 @@ struct prr_record_task {
 	struct prr_stored_file *new_file;     /* borrowed; NULL: anonymous */
 	char new_name[4096];
 	struct prr_plain_fd plain_fds[PRR_PLAIN_FDS];
+	struct prr_steady_fd steady_fds[PRR_STEADY_FDS];
 	struct prr_change change;
 	struct prr_transfer transfer;
 	struct prr_task_uid new_child_uid; /* serial 0: none, or told of already */
@@ -184,6 +215,9 @@ struct prr_record_task {
 	bool vague_place;
 	bool backed_up;       /* to before the instruction of the call to come */
 	bool redo;            /* the call is entered again as if nothing had happened */
+	/* Its call passed the entry stop and has not come to our filter: another one
+	 * may answer it (outer.c). */
+	bool before_filters;
 	/* CLOCK_MONOTONIC: when the call in progress was entered; entered first, 0
 	 * unless it was entered again. */
 	uint64_t entered_ns, call_start_ns;
@@ -191,6 +225,8 @@ struct prr_record_task {
 	struct prr_held_signal *held; /* owned; taken off the kernel, not yet delivered */
 	size_t held_count, held_capacity;
 	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
+	uint64_t event_count;   /* of its events */
+	bool at_point;          /* its last event is a PREEMPT */
 	bool interrupt_sent;    /* a PTRACE_INTERRUPT may still be pending: slice.c */
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
@@ -257,6 +293,7 @@ struct prr_record {
 	struct prr_points points;
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
+	bool outer_filters; /* pyrr itself runs under seccomp filters (outer.c) */
 	bool trace_ended;   /* the disk was full: the program goes on unrecorded */
 	bool started;       /* the program's first exec is recorded */
 	pid_t root_tid;
@@ -268,6 +305,7 @@ struct prr_record {
 	struct prr_mapped mapped; /* objects behind the mappings of all tasks */
 	uint64_t next_anon_object;
 	uint64_t closes; /* calls that closed descriptors */
+	struct prr_local_mounts local_mounts;
 	struct prr_stored_file *files; /* owned */
 	size_t file_count, file_capacity;
 	/* The Stop being asked for; strings owned. */
@@ -302,6 +340,8 @@ PRR_MUST_USE enum prr_status prr_record_wait_task(
 	struct prr_record *s, struct prr_record_task *t, bool *stopped, struct prr_error *err);
 bool prr_record_take_orphan(struct prr_record *s, pid_t tid, int *status);
 bool prr_record_resume(struct prr_record_task *t, enum prr_resume how, int signo);
+/* Resumes into the program's code, to stop at its next syscall whoever answers it. */
+bool prr_record_go(const struct prr_record *s, struct prr_record_task *t, int signo);
 /* Is a task that was resumed into a syscall asleep? Fills t->status when it
  * stopped instead. */
 PRR_MUST_USE enum prr_status prr_record_is_asleep(
@@ -325,12 +365,19 @@ void prr_slice_leave(struct prr_record *s, struct prr_record_task *t);
 PRR_MUST_USE enum prr_status prr_record_time_up(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Resumes t, which stands somewhere in user code, without an event. */
-void prr_slice_go_on(struct prr_record_task *t);
+void prr_slice_go_on(const struct prr_record *s, struct prr_record_task *t);
 
 /* point.c: writes the PREEMPT event of the place near which t stands. *made is
  * false when an event of its own is at hand or another stop came: t runs on. */
 PRR_MUST_USE enum prr_status prr_record_point(
 	struct prr_record *s, struct prr_record_task *t, bool *made, struct prr_error *err);
+
+/* The PREEMPT event of the arrival at t->regs.rip that is number `hits` of its slice. */
+PRR_MUST_USE enum prr_status prr_record_counted_point(
+	struct prr_record *s, struct prr_record_task *t, uint64_t hits, struct prr_error *err);
+/* slice.c: after such an event others get their turn, held signals theirs. */
+PRR_MUST_USE enum prr_status prr_record_after_point(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* event.c: writing events */
 void prr_event_begin(struct prr_record *s, struct prr_record_task *t, enum prr_event_kind kind,
@@ -462,6 +509,15 @@ enum prr_status prr_record_truncate_exit(struct prr_record *s, struct prr_record
 bool prr_record_fdinfo(
 	const struct prr_record_task *t, int fd, uint64_t *position, unsigned int *flags);
 
+/* descriptors.c */
+/* Is the call in progress a read that waits for no other task? */
+bool prr_record_reads_at_once(struct prr_record *s, struct prr_record_task *t);
+/* May what a descriptor of t leads to be remembered? Not while another task is
+ * inside a call that may yet close it. */
+bool prr_record_may_remember(const struct prr_record *s, const struct prr_record_task *t);
+enum prr_status prr_record_mount_entry(struct prr_record *s, struct prr_record_task *t,
+	enum prr_handled *handled, struct prr_error *err);
+
 /* transfer.c: splice and its kin */
 enum prr_status prr_record_transfer_entry(struct prr_record *s, struct prr_record_task *t,
 	enum prr_handled *handled, struct prr_error *err);
@@ -589,6 +645,12 @@ PRR_MUST_USE enum prr_status prr_record_restore_after_trap(
 /* Ends the call at whose entry t stands by a signal, as if it had caused it. */
 PRR_MUST_USE enum prr_status prr_record_raise(struct prr_record *s, struct prr_record_task *t,
 	const siginfo_t *info, struct prr_error *err);
+
+/* outer.c: seccomp filters that were there before pyrr */
+bool prr_record_has_outer_filters(void);
+/* t, running, came to a syscall stop. */
+PRR_MUST_USE enum prr_status prr_record_outer_stop(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 
 /* seccomp.c: the program's own filters */
 /* What they say of the call at whose entry t stands. *done: it is answered. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../shared/inject.h"
+#include "counting.h"
 #include "session.h"
 
 #define SIG_BIT(signo) (1ull << ((signo) - 1))
@@ -333,6 +334,7 @@ static enum prr_status deliver(struct prr_record *s, struct prr_record_task *t,
 	case PRR_SIGNAL_HANDLER:
 		return enter_handler(s, t, info, place, err);
 	case PRR_SIGNAL_FATAL:
+		prr_counting_disarm(t); /* a core dump shows code */
 		PRR_TRY(append_signal(s, t, &t->regs, info, place, PRR_SIGNAL_FATAL, err));
 		t->group->dying = true;
 		t->state = PRR_TASK_EXITING_SOON;
@@ -340,7 +342,7 @@ static enum prr_status deliver(struct prr_record *s, struct prr_record_task *t,
 		return PRR_OK;
 	case PRR_SIGNAL_STOPPED:
 		t->state = PRR_TASK_RUNNING;
-		prr_record_resume(t, PRR_RESUME_CONT, signo);
+		prr_record_go(s, t, signo);
 		return PRR_OK;
 	case PRR_SIGNAL_IGNORED:
 		break;
@@ -399,16 +401,22 @@ enum prr_status prr_record_signal(
 		!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
 	t->regs_dirty = false;
+	if (signo == SIGTRAP && t->as) {
+		PRR_TRY(prr_counting_trap(s, t, &handled, err));
+		if (handled)
+			return PRR_OK;
+	}
 	if (is_carrier(&info)) { /* it came after a stop of another kind */
 		if (t->raise_pending)
 			return deliver_raised(s, t, err);
 		t->state = PRR_TASK_RUNNING;
-		prr_record_resume(t, PRR_RESUME_CONT, 0);
+		prr_record_go(s, t, 0);
 		return PRR_OK;
 	}
 	if (t->failed_signo)
 		return deliver_failed(s, t, &info, err);
 	if (prr_record_is_fault(signo, &info)) {
+		prr_counting_leave(t);
 		PRR_TRY(prr_record_instruction(s, t, signo, &info, &handled, err));
 		if (handled)
 			return t->held_count ? deliver_held(s, t, err) : PRR_OK;
@@ -424,7 +432,7 @@ enum prr_status prr_record_signal(
 	t->moved = true;
 	PRR_TRY(prr_record_hold(t, &info, err));
 	t->state = PRR_TASK_RUNNING;
-	prr_record_resume(t, PRR_RESUME_CONT, 0);
+	prr_record_go(s, t, 0);
 	return PRR_OK;
 }
 

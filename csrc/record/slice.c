@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counting.h"
 #include "session.h"
 
 #ifndef sigev_notify_thread_id
@@ -27,6 +28,7 @@
 #define SLICE_SIGNAL (SIGRTMAX - 3)
 /* A signal waits that long for a syscall, where it costs nothing. */
 #define SIGNAL_GRACE_NS 1000000ull
+#define SIGNAL_GRACE_COUNTED_NS 200000ull
 #define NEVER UINT64_MAX
 
 static void arm(struct prr_slicing *slicing, uint64_t now, uint64_t when)
@@ -84,19 +86,26 @@ void prr_slice_deinit(struct prr_slicing *slicing)
 	slicing->made = false;
 }
 
+static uint64_t grace(bool counted)
+{
+	return counted ? SIGNAL_GRACE_COUNTED_NS : SIGNAL_GRACE_NS;
+}
+
 /* When is t to be stopped, if no event comes before? */
 static uint64_t deadline(const struct prr_record *s, const struct prr_record_task *t)
 {
-	uint64_t when = NEVER;
+	uint64_t when = NEVER, look = prr_counting_deadline(s, t);
+	bool counted = prr_counting_is_ready(t);
 
 	if (s->task_count > 1 || s->options->always_preempt)
 		when = s->slice_start_ns + s->options->slice_ns;
-	if (t->held_count && t->held_since_ns + SIGNAL_GRACE_NS < when)
-		when = t->held_since_ns + SIGNAL_GRACE_NS;
-	/* The place may have to wait for the cost of the last one. */
-	if (when != NEVER && when < s->points.next_ns)
+	if (t->held_count && t->held_since_ns + grace(counted) < when)
+		when = t->held_since_ns + grace(counted);
+	/* A fingerprint may have to wait for the cost of the last one. */
+	if (when != NEVER && when < s->points.next_ns && !counted)
 		when = s->points.next_ns;
-	return when;
+	/* An arrival is being waited for, or sites are on trial. */
+	return look != NEVER && (counted || look < when) ? look : when;
 }
 
 void prr_slice_enter(struct prr_record *s, struct prr_record_task *t)
@@ -128,18 +137,20 @@ static bool other_can_run(const struct prr_record *s, const struct prr_record_ta
 
 static bool is_due(struct prr_record *s, struct prr_record_task *t, uint64_t now)
 {
-	if (now < s->points.next_ns)
+	bool counted = prr_counting_is_ready(t);
+
+	if (now < s->points.next_ns && !counted)
 		return false;
-	if (prr_record_has_held(t) && now >= t->held_since_ns + SIGNAL_GRACE_NS)
+	if (prr_record_has_held(t) && now >= t->held_since_ns + grace(counted))
 		return true;
 	return now >= s->slice_start_ns + s->options->slice_ns &&
 		(s->options->always_preempt || other_can_run(s, t));
 }
 
-void prr_slice_go_on(struct prr_record_task *t)
+void prr_slice_go_on(const struct prr_record *s, struct prr_record_task *t)
 {
 	t->state = PRR_TASK_RUNNING;
-	prr_record_resume(t, PRR_RESUME_CONT, 0);
+	prr_record_go(s, t, 0);
 }
 
 static void note_delay(struct prr_point_stats *stats, uint64_t delay_ns)
@@ -150,38 +161,9 @@ static void note_delay(struct prr_point_stats *stats, uint64_t delay_ns)
 		stats->signal_delay_max_ns = delay_ns;
 }
 
-enum prr_status prr_record_time_up(
+enum prr_status prr_record_after_point(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
-	struct prr_regs last = t->regs;
-	bool made;
-
-	t->interrupt_sent = false;
-	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
-		return PRR_OK; /* killed: its exit is reported next */
-	/* What prr_record_signal says of places holds here as well. */
-	if (memcmp(&last, &t->regs, sizeof(last)) != 0)
-		t->moved = true;
-	t->regs_dirty = false;
-	if (s->task_count > 1)
-		PRR_TRY(prr_record_collect(s, false, err));
-	if (t->has_status)
-		return PRR_OK; /* killed meanwhile */
-	if (!is_due(s, t, prr_record_now())) {
-		if (!other_can_run(s, t)) /* a slice begins anew: nobody waits */
-			s->slice_start_ns = prr_record_now();
-		prr_slice_go_on(t);
-		return PRR_OK;
-	}
-	if (t->moved) {
-		PRR_TRY(prr_record_point(s, t, &made, err));
-		if (!made)
-			return PRR_OK;
-	} else {
-		/* Where its last event left it, which names the place. Not a step from
-		 * there: a signal that the task sent itself by its last call is due now. */
-		t->state = PRR_TASK_READY;
-	}
 	if (prr_record_now() >= s->slice_start_ns + s->options->slice_ns) {
 		if (other_can_run(s, t))
 			s->current = NULL;
@@ -192,5 +174,53 @@ enum prr_status prr_record_time_up(
 		return PRR_OK;
 	note_delay(&s->points.stats, prr_record_now() - t->held_since_ns);
 	return prr_record_deliver_after_answer(s, t, err);
-	return PRR_OK;
+}
+
+/* A place is wanted near where t stands, moved since its last event. */
+static enum prr_status take_place(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	bool waiting, made;
+
+	PRR_TRY(prr_counting_aim(s, t, &waiting, err));
+	if (waiting || prr_record_now() < s->points.next_ns) {
+		prr_slice_go_on(s, t);
+		return PRR_OK;
+	}
+	prr_counting_disarm(t);
+	PRR_TRY(prr_record_point(s, t, &made, err));
+	return made ? prr_record_after_point(s, t, err) : PRR_OK;
+}
+
+enum prr_status prr_record_time_up(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	struct prr_regs last = t->regs;
+
+	t->interrupt_sent = false;
+	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
+		return PRR_OK; /* killed: its exit is reported next */
+	t->regs_dirty = false;
+	prr_counting_leave(t);
+	/* What prr_record_signal says of places holds here as well. */
+	if (memcmp(&last, &t->regs, sizeof(last)) != 0)
+		t->moved = true;
+	if (s->task_count > 1)
+		PRR_TRY(prr_record_collect(s, false, err));
+	if (t->has_status)
+		return PRR_OK; /* killed meanwhile */
+	PRR_TRY(prr_counting_measure(s, t, err));
+	if (!is_due(s, t, prr_record_now())) {
+		/* A slice begins anew where nobody waits. */
+		if (!other_can_run(s, t) && !s->options->always_preempt)
+			s->slice_start_ns = prr_record_now();
+		prr_slice_go_on(s, t);
+		return PRR_OK;
+	}
+	if (t->moved)
+		return take_place(s, t, err);
+	/* Where its last event left it, which names the place. Not a step from there: a
+	 * signal that the task sent itself by its last call is due now. */
+	t->state = PRR_TASK_READY;
+	return prr_record_after_point(s, t, err);
 }

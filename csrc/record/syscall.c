@@ -8,7 +8,11 @@
 #include <sys/syscall.h>
 
 #include "../shared/vsyscall.h"
+#include "counting.h"
 #include "session.h"
+
+/* What a call has left in scratch beyond this is given back to the kernel. */
+#define SCRATCH_BLOAT (16ull << 20)
 
 void prr_record_skip(struct prr_record *s, struct prr_record_task *t, int64_t result)
 {
@@ -59,46 +63,108 @@ enum prr_status prr_record_blocked(
 
 /* ------------------------------------------------------------------- entry */
 
-/* Scratch matters where another task could see the memory early. */
+/* Scratch matters where another task could see the memory early: not where nobody
+ * runs before the exit. */
 static bool wants_scratch(const struct prr_record *s, const struct prr_record_task *t)
 {
-	return (t->view.flags & PRR_SYSCALL_MAY_BLOCK) && s->task_count > 1 &&
+	return (t->view.flags & PRR_SYSCALL_MAY_BLOCK) && s->task_count > 1 && !t->no_switch &&
 		(t->as->task_count > 1 || t->as->mappings.shared_count > 0);
 }
 
-/* Turns the call at whose entry t stands into an mmap of scratch memory; its
- * exit puts the program's own call back (prr_record_exit). */
-static void grow_scratch(struct prr_record_task *t, uint64_t need)
+/* Turns the call at whose entry t stands into one of ours; its exit puts the
+ * program's own call back (scratch_step_done). */
+static void step(
+	struct prr_record_task *t, enum prr_scratch_step kind, int64_t nr, const uint64_t args[6])
 {
-	uint64_t args[6] = { 0, prr_page_up(need), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
-
 	t->regs = t->entry_regs;
-	t->regs.orig_rax = SYS_mmap;
+	t->regs.orig_rax = (uint64_t)nr;
 	prr_regs_set_syscall_args(&t->regs, args);
 	t->regs_dirty = true;
-	t->growing_scratch = true;
-	t->scratch_size = prr_page_up(need);
+	t->scratch_step = kind;
 }
 
-static enum prr_status redirect(struct prr_record_task *t, bool *growing, struct prr_error *err)
+static void map_scratch(struct prr_record_task *t, uint64_t size)
+{
+	bool renewed = size == t->scratch_size;
+	uint64_t flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (renewed ? MAP_FIXED : 0);
+	uint64_t args[6] = { renewed ? t->scratch_base : 0, size, PROT_READ | PROT_WRITE, flags,
+		(uint64_t)-1, 0 };
+
+	step(t, PRR_SCRATCH_MAP, SYS_mmap, args);
+	t->scratch_size = size;
+	t->guard_count = 0;
+	t->scratch_bloated = false;
+}
+
+/* Makes scratch as t->scratch.guards say, one step at a time. */
+static void guard_scratch(struct prr_record_task *t)
+{
+	const struct prr_scratch *scratch = &t->scratch;
+	size_t count = t->guard_count;
+	uint64_t args[6] = { t->scratch_base, t->scratch_size, PROT_READ | PROT_WRITE };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct prr_scratch_guard *has = &t->guards[i], *wants = &scratch->guards[i];
+
+		if (scratch->left_in_place || i >= scratch->guard_count ||
+			has->addr != wants->addr || has->len != wants->len ||
+			has->prot != wants->prot) {
+			step(t, PRR_SCRATCH_UNGUARD, SYS_mprotect, args);
+			return;
+		}
+	}
+	if (scratch->left_in_place || count == scratch->guard_count)
+		return;
+	t->guards[count] = scratch->guards[count];
+	args[0] = t->guards[count].addr;
+	args[1] = t->guards[count].len;
+	args[2] = t->guards[count].prot;
+	step(t, PRR_SCRATCH_GUARD, SYS_mprotect, args);
+}
+
+/* The step that scratch needs before the call can be redirected as planned. */
+static void next_step(struct prr_record_task *t)
+{
+	const struct prr_scratch *scratch = &t->scratch;
+	/* Writes the signal mask to its third argument. */
+	uint64_t to_stack[6] = { 0, 0, scratch->wanted_stack, sizeof(uint64_t) };
+
+	guard_scratch(t);
+	if (t->scratch_step || !scratch->left_in_place)
+		return;
+	if (scratch->wanted_stack)
+		step(t, PRR_SCRATCH_STACK, SYS_rt_sigprocmask, to_stack);
+	else if (scratch->wanted_size)
+		map_scratch(t, prr_page_up(scratch->wanted_size));
+}
+
+/* Moves what the call writes to scratch, or begins a step towards that, or leaves it
+ * in place: then nobody else runs before its exit (PITFALLS A1). */
+static enum prr_status redirect(struct prr_record_task *t, struct prr_error *err)
 {
 	uint64_t args[6];
 	uint64_t need = prr_scratch_need(&t->view, t->uid.tid, &t->outputs);
 
-	*growing = false;
-	if (need == 0)
+	t->no_switch = need && t->leave_in_place;
+	if (need == 0 || t->leave_in_place)
 		return PRR_OK;
-	if (need > t->scratch_size) {
-		grow_scratch(t, need);
-		*growing = true;
+	if (need > t->scratch_size || t->scratch_bloated) {
+		map_scratch(t, need > t->scratch_size ? prr_page_up(need) : t->scratch_size);
 		return PRR_OK;
 	}
 	prr_scratch_deinit(&t->scratch);
 	memset(&t->scratch, 0, sizeof(t->scratch));
 	t->scratch.base = t->scratch_base;
 	t->scratch.size = t->scratch_size;
+	t->scratch.mappings = &t->as->mappings;
+	t->scratch.stack_refused = t->stack_refused;
 	PRR_TRY(prr_scratch_redirect(&t->view, t->uid.tid, &t->outputs, &t->scratch, args, err));
+	next_step(t);
+	if (t->scratch_step)
+		return PRR_OK;
+	t->no_switch = t->scratch.left_in_place;
+	if (t->no_switch)
+		return PRR_OK;
 	t->regs = t->entry_regs;
 	prr_regs_set_syscall_args(&t->regs, args);
 	t->regs_dirty = true;
@@ -117,7 +183,7 @@ static enum prr_status run_call(
 	t->entered_ns = s->last_event_ns;
 	t->state = PRR_TASK_IN_SYSCALL;
 	prr_record_resume(t, PRR_RESUME_SYSCALL, 0);
-	if (t->growing_scratch || s->task_count < 2 || !(t->view.flags & PRR_SYSCALL_MAY_BLOCK) ||
+	if (t->scratch_step || s->task_count < 2 || !(t->view.flags & PRR_SYSCALL_MAY_BLOCK) ||
 		t->no_switch)
 		return PRR_OK;
 	PRR_TRY(prr_record_is_asleep(s, t, &asleep, err));
@@ -152,9 +218,9 @@ static enum prr_status enter_call(
 {
 	enum prr_handled handled = PRR_HANDLED_NORMAL;
 	struct prr_record_handlers handlers = prr_record_handlers(t->view.record_handler);
-	bool growing = false;
 
 	t->no_switch = false;
+	prr_counting_memory_call(t);
 	if (handlers.entry)
 		PRR_TRY(handlers.entry(s, t, &handled, err));
 	if (handled == PRR_HANDLED_STOP)
@@ -163,8 +229,10 @@ static enum prr_status enter_call(
 		return PRR_OK;
 	PRR_TRY(prr_outputs_enter(&t->view, t->uid.tid, t->args, &t->outputs, err));
 	t->scratch_active = false;
+	if (wants_scratch(s, t) && prr_record_reads_at_once(s, t))
+		t->no_switch = true;
 	if (wants_scratch(s, t))
-		PRR_TRY(redirect(t, &growing, err));
+		PRR_TRY(redirect(t, err));
 	return run_call(s, t, err);
 }
 
@@ -184,12 +252,11 @@ static void shorten_timeout(struct prr_record_task *t)
 static enum prr_status enter_again(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
-	bool growing;
-
-	t->redo = false;
 	if (wants_scratch(s, t))
-		PRR_TRY(redirect(t, &growing, err));
-	shorten_timeout(t);
+		PRR_TRY(redirect(t, err));
+	t->redo = t->scratch_step != PRR_SCRATCH_NO_STEP;
+	if (!t->redo)
+		shorten_timeout(t);
 	return run_call(s, t, err);
 }
 
@@ -242,6 +309,7 @@ enum prr_status prr_record_entry(
 {
 	bool done;
 
+	t->before_filters = false;
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
 	if (prr_is_vsyscall(t->regs.rip))
@@ -279,18 +347,51 @@ enum prr_status prr_record_entry(
 
 /* -------------------------------------------------------------------- exit */
 
-static enum prr_status scratch_grown(
-	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+static void scratch_mapped(struct prr_record_task *t, int64_t result)
+{
+	t->scratch_base = (uint64_t)result;
+	if (result < 0 && result > -4096) {
+		t->scratch_base = t->scratch_size = 0;
+		t->leave_in_place = true;
+	}
+}
+
+static void stack_grown(struct prr_record_task *t, bool failed)
+{
+	const uint64_t zero = 0; /* what a new page holds */
+
+	if (failed)
+		t->stack_refused = t->regs.rdx;
+	else if (!prr_mem_write(t->uid.tid, prr_remote(t->regs.rdx), &zero, sizeof(zero)))
+		t->leave_in_place = true;
+}
+
+/* Puts t back to before the program's own call, which stops at its entry again. */
+static void scratch_step_done(struct prr_record_task *t)
 {
 	int64_t result = (int64_t)t->regs.rax;
+	bool failed = result < 0 && result > -4096;
 
-	t->growing_scratch = false;
-	if (result < 0 && result > -4096)
-		return prr_fail(err, PRR_ERR_SYSTEM, (int)-result, NULL,
-			"no memory for %llu bytes of scratch in task %d",
-			(unsigned long long)t->scratch_size, t->uid.tid);
-	t->scratch_base = (uint64_t)result;
-	/* Back to before the program's own call, which stops at its entry again. */
+	switch (t->scratch_step) {
+	case PRR_SCRATCH_MAP:
+		scratch_mapped(t, result);
+		break;
+	case PRR_SCRATCH_GUARD:
+		t->guard_count += failed ? 0 : 1;
+		t->leave_in_place |= failed;
+		break;
+	case PRR_SCRATCH_UNGUARD:
+		t->guard_count = 0;
+		if (failed) /* the program has unmapped a part of it: take another */
+			t->scratch_base = t->scratch_size = 0;
+		break;
+	case PRR_SCRATCH_STACK:
+		stack_grown(t, failed);
+		break;
+	case PRR_SCRATCH_NO_STEP:
+		break;
+	}
+	t->scratch_step = PRR_SCRATCH_NO_STEP;
 	t->regs = t->entry_regs;
 	t->regs.rip -= 2;
 	t->regs.rax = t->entry_regs.orig_rax;
@@ -298,8 +399,6 @@ static enum prr_status scratch_grown(
 	t->regs_dirty = true;
 	t->backed_up = true;
 	t->state = PRR_TASK_READY;
-	(void)s;
-	return PRR_OK;
 }
 
 static enum prr_status collect_ranges(struct prr_record_task *t, int64_t *result,
@@ -317,7 +416,19 @@ static enum prr_status collect_ranges(struct prr_record_task *t, int64_t *result
 	t->regs.rax = (uint64_t)*result;
 	t->regs_dirty = true;
 	t->scratch_active = false;
+	t->scratch_bloated = t->scratch.moved > SCRATCH_BLOAT;
 	return PRR_OK;
+}
+
+/* The output from scratch is at hand: that saves reading it from the tracee again. */
+static enum prr_status append_output(struct prr_record *s, struct prr_record_task *t,
+	const struct prr_range *range, bool alone, struct prr_error *err)
+{
+	const void *bytes = alone ? prr_scratch_bytes(&t->scratch, range) : NULL;
+
+	if (bytes)
+		return prr_event_bytes(s, t->as->uid, range->addr, bytes, range->len, err);
+	return prr_event_memory(s, t, range->addr, range->len, err);
 }
 
 static enum prr_status append_exit(struct prr_record *s, struct prr_record_task *t, int64_t result,
@@ -329,7 +440,7 @@ static enum prr_status append_exit(struct prr_record *s, struct prr_record_task 
 		PRR_ORIGIN_KERNEL, &t->entry_regs);
 	PRR_TRY(prr_event_syscall_field(s, t, result, 0, err));
 	for (size_t i = 0; i < ranges->count; i++)
-		PRR_TRY(prr_event_memory(s, t, ranges->items[i].addr, ranges->items[i].len, err));
+		PRR_TRY(append_output(s, t, &ranges->items[i], ranges->count == 1, err));
 	if (handler)
 		PRR_TRY(handler(s, t, &handled, err));
 	PRR_TRY(prr_record_echo_fds(s, t, result, err));
@@ -365,6 +476,9 @@ static enum prr_status finish_call(
 	PRR_TRY(status);
 	prr_outputs_entry_deinit(&t->outputs);
 	memset(&t->outputs, 0, sizeof(t->outputs));
+	prr_scratch_deinit(&t->scratch);
+	t->stack_refused = 0;
+	t->leave_in_place = false;
 	t->state = PRR_TASK_READY;
 	t->blocked_recorded = false;
 	prr_record_after_event(s, t->nr == SYS_sched_yield);
@@ -380,7 +494,9 @@ enum prr_status prr_record_exit(
 		return PRR_OK;
 	t->regs_dirty = false;
 	prr_record_unshield(t);
-	if (t->growing_scratch)
-		return scratch_grown(s, t, err);
+	if (t->scratch_step) {
+		scratch_step_done(t);
+		return PRR_OK;
+	}
 	return finish_call(s, t, err);
 }

@@ -20,6 +20,11 @@ bool prr_record_resume(struct prr_record_task *t, enum prr_resume how, int signo
 	return prr_ptrace_resume(t->uid.tid, how, signo);
 }
 
+bool prr_record_go(const struct prr_record *s, struct prr_record_task *t, int signo)
+{
+	return prr_record_resume(t, s->outer_filters ? PRR_RESUME_SYSCALL : PRR_RESUME_CONT, signo);
+}
+
 static enum prr_status keep_orphan(
 	struct prr_record *s, pid_t tid, int status, struct prr_error *err)
 {

@@ -284,6 +284,22 @@ static enum prr_status judge(struct prr_replay *s, struct prr_replay_task *t, st
 	return learned && search->probe.has_stub ? PRR_OK : pass(s, t, search, err);
 }
 
+/* A stub has counted by itself; a breakpoint stops each time. */
+static enum prr_status count(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
+	bool *found, struct prr_error *err)
+{
+	search->candidates++;
+	*found = search->probe.has_stub || search->candidates == s->event->position.hits;
+	if (!*found)
+		return pass(s, t, search, err);
+	int64_t offset = xstate_difference(search, t->tid);
+
+	if (offset >= 0)
+		return prr_replay_diverged(s, t, err,
+			"XSTATE differs from the recorded one at byte %lld", (long long)offset);
+	return PRR_OK;
+}
+
 static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
 	struct prr_error *err)
 {
@@ -302,9 +318,10 @@ static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, stru
 		t->regs.orig_rax = (uint64_t)-1;
 		t->regs.rflags &= ~PRR_FLAG_RF;
 		t->regs_dirty = true;
-		if (search->point->method == PRR_POINT_COUNT && search->probe.has_stub)
-			break;
-		PRR_TRY(judge(s, t, search, &found, err));
+		if (search->point->method == PRR_POINT_COUNT)
+			PRR_TRY(count(s, t, search, &found, err));
+		else
+			PRR_TRY(judge(s, t, search, &found, err));
 	}
 	return PRR_OK;
 }
@@ -372,5 +389,6 @@ enum prr_status prr_replay_preempt_event(
 	s->points.spent_ns += now() - began_ns;
 	free(search);
 	PRR_TRY(status);
-	return prr_replay_check_regs(s, t, err);
+	PRR_TRY(prr_replay_check_regs(s, t, err));
+	return prr_replay_check_memory(s, t, err);
 }

@@ -126,8 +126,8 @@ static size_t writable_len(pid_t tid, uint64_t addr, size_t len)
 
 /* Reads one byte of each of `count` pages and writes it back, as the only way to
  * ask whether the kernel would: the first byte of the stretch at `addr` for the
- * first page, each next page's start for the others. */
-static bool rewrite_pages(pid_t tid, uint64_t addr, size_t count)
+ * first page, each next page's start for the others. Returns for how many it would. */
+static size_t rewrite_pages(pid_t tid, uint64_t addr, size_t count)
 {
 	char bytes[PAGES_AT_ONCE];
 	struct iovec local = { bytes, count };
@@ -143,29 +143,36 @@ static bool rewrite_pages(pid_t tid, uint64_t addr, size_t count)
 	if (n < 0 && is_call_refused(errno)) {
 		uint64_t end = addr - addr % PAGE + count * PAGE;
 
-		return writable_len(tid, addr, end - addr) == end - addr;
+		return (writable_len(tid, addr, end - addr) + addr % PAGE) / PAGE;
 	}
-	if (n < 0 || (size_t)n != count)
-		return false;
-	n = process_vm_writev(tid, &local, 1, remote, count, 0);
-	return n >= 0 && (size_t)n == count;
+	if (n > 0) {
+		local.iov_len = (size_t)n;
+		n = process_vm_writev(tid, &local, 1, remote, (size_t)n, 0);
+	}
+	return n > 0 ? (size_t)n : 0;
 }
 
-bool prr_mem_is_writable(pid_t tid, prr_remote_addr addr, size_t len)
+size_t prr_mem_writable_len(pid_t tid, prr_remote_addr addr, size_t len)
 {
 	uint64_t at = addr.value, end = at + len;
 
 	if (end < at)
-		return false;
+		end = UINT64_MAX;
 	while (at < end) {
 		uint64_t pages = (end - 1) / PAGE - at / PAGE + 1;
 		size_t count = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
+		size_t done = rewrite_pages(tid, at, count);
 
-		if (!rewrite_pages(tid, at, count))
-			return false;
-		at = at - at % PAGE + count * PAGE;
+		if (done == 0)
+			break;
+		at = at - at % PAGE + done * PAGE;
 	}
-	return true;
+	return at < end ? at - addr.value : end - addr.value;
+}
+
+bool prr_mem_is_writable(pid_t tid, prr_remote_addr addr, size_t len)
+{
+	return addr.value + len >= len && prr_mem_writable_len(tid, addr, len) == len;
 }
 
 size_t prr_mem_write_some(pid_t tid, prr_remote_addr addr, const void *buf, size_t len)

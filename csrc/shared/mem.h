@@ -29,6 +29,8 @@ size_t prr_mem_peek_some(pid_t tid, prr_remote_addr addr, void *buf, size_t len)
 bool prr_mem_read(pid_t tid, prr_remote_addr addr, void *buf, size_t len);
 /* Could the kernel write all len bytes for the task? Rewrites one byte a page. */
 bool prr_mem_is_writable(pid_t tid, prr_remote_addr addr, size_t len);
+/* How many of them, from the first on. */
+size_t prr_mem_writable_len(pid_t tid, prr_remote_addr addr, size_t len);
 /* Copies `len` bytes from `from`, which must be writable as well, to `to`. */
 bool prr_mem_copy_writable(pid_t tid, prr_remote_addr from, prr_remote_addr to, size_t len);
 size_t prr_mem_write_some(pid_t tid, prr_remote_addr addr, const void *buf, size_t len);

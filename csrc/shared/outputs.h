@@ -4,6 +4,7 @@
 #ifndef PRR_OUTPUTS_H
 #define PRR_OUTPUTS_H
 
+#include "mappings.h"
 #include "mem.h"
 #include "syscall_table.h"
 
@@ -49,17 +50,36 @@ PRR_MUST_USE enum prr_status prr_outputs_collect(const struct prr_syscall_view *
 	const struct prr_outputs_entry *entry, int64_t result, struct prr_ranges *ranges,
 	struct prr_error *err);
 
+/* Pages of scratch that must not be writable while the call runs. */
+struct prr_scratch_guard {
+	uint64_t addr, len;
+	uint32_t prot; /* PROT_NONE or PROT_READ */
+};
+enum { PRR_SCRATCH_GUARDS = 8 };
+
 /* Scratch: a plan that replaces out pointers of one call. */
 struct prr_scratch {
 	uint64_t base, size; /* the task's scratch area, tracee addresses */
+	/* Borrowed; says of memory that it is writable; NULL: ask memory itself. */
+	const struct prr_mappings *mappings;
+	uint64_t stack_refused; /* a stack that does not grow this far down; 0: none */
+
+	/* Set by redirect. */
 	uint64_t used;
-	/* Set by redirect: an out pointer's target is not wholly writable, or there
-	 * was no room. Then new_args are the program's own, the kernel writes
-	 * directly, and the call should not be switched away from. */
+	/* Then new_args are the program's own, the kernel writes directly, and the
+	 * call must not be switched away from. But first, where these are not 0:
+	 * redirect again with scratch of this size; or after the kernel, in a call
+	 * of the task, has written there, so that its stack has grown. */
 	bool left_in_place;
+	uint64_t wanted_size, wanted_stack;
+	/* Scratch must be made like this before the call runs. */
+	struct prr_scratch_guard guards[PRR_SCRATCH_GUARDS];
+	size_t guard_count;
+
+	uint64_t moved;      /* by finish: bytes given back */
 	void *state;         /* owned by scratch.c: what goes back where */
 };
-/* Frees the plan; base and size stay. Call it before the next redirect. */
+/* Frees the plan; what the caller set stays. Call it before the next redirect. */
 void prr_scratch_deinit(struct prr_scratch *scratch);
 /* Bytes of scratch the call needs; 0: nothing to redirect. */
 uint64_t prr_scratch_need(
@@ -81,5 +101,7 @@ PRR_MUST_USE enum prr_status prr_scratch_redirect(const struct prr_syscall_view 
 PRR_MUST_USE enum prr_status prr_scratch_finish(const struct prr_syscall_view *view, pid_t tid,
 	const struct prr_outputs_entry *entry, struct prr_scratch *scratch, const int64_t *result,
 	struct prr_ranges *ranges, struct prr_error *err);
+/* After finish: the bytes of the range if they are at hand, else NULL. Borrowed. */
+const void *prr_scratch_bytes(const struct prr_scratch *scratch, const struct prr_range *range);
 
 #endif

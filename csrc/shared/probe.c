@@ -157,3 +157,44 @@ bool prr_probe_is_inside(const struct prr_probe *probe, uint64_t rip)
 	return probe->has_stub && rip >= probe->code_addr &&
 		rip < probe->code_addr + probe->stub.code_len;
 }
+
+bool prr_probe_rearm(struct prr_probe *probe, pid_t tid)
+{
+	probe->armed = probe->has_stub &&
+		prr_mem_poke(tid, prr_remote(probe->site), probe->stub.patch, probe->patch_len);
+	return probe->armed;
+}
+
+/* Where the jump at this offset of the stub leads. */
+static uint64_t jump_target(const struct prr_probe *probe, uint64_t offset)
+{
+	enum { JUMP = 0xe9, LENGTH = 5 };
+	int32_t distance;
+
+	if (offset + LENGTH > probe->stub.code_len || probe->stub.code[offset] != JUMP)
+		return 0;
+	memcpy(&distance, probe->stub.code + offset + 1, sizeof(distance));
+	return probe->code_addr + offset + LENGTH + (uint64_t)(int64_t)distance;
+}
+
+bool prr_probe_leave(const struct prr_probe *probe, pid_t tid, struct prr_regs *regs)
+{
+	const struct prr_probe_stub *stub = &probe->stub;
+	uint64_t offset = regs->rip - probe->code_addr, counter;
+	bool in_trap = offset >= stub->trap && offset < stub->after_trap;
+
+	if (offset > stub->displaced && !in_trap && offset != stub->after_trap) {
+		regs->rip = jump_target(probe, offset);
+		return regs->rip != 0;
+	}
+	if (((offset >= stub->saved && offset < stub->displaced) || in_trap) &&
+		!prr_mem_read(tid, prr_remote(probe->data_addr + PRR_PROBE_DATA_RCX), &regs->rcx,
+			sizeof(regs->rcx)))
+		return false;
+	if (offset >= stub->counted &&
+		!(prr_probe_counter(probe, tid, &counter) &&
+			prr_probe_set_counter(probe, tid, counter + 1)))
+		return false;
+	regs->rip = probe->site;
+	return true;
+}

@@ -47,10 +47,15 @@ bool prr_probe_counter(const struct prr_probe *probe, pid_t tid, uint64_t *ret);
 bool prr_probe_set_counter(const struct prr_probe *probe, pid_t tid, uint64_t value);
 /* The program's bytes are back. Nobody's rip may be in the stub. */
 bool prr_probe_disarm(struct prr_probe *probe, pid_t tid);
+/* Plants the stub that was armed last again. */
+bool prr_probe_rearm(struct prr_probe *probe, pid_t tid);
 
 /* Do `regs`, at a SIGTRAP, show the trap of this probe? */
 bool prr_probe_is_trap(const struct prr_probe *probe, const struct prr_regs *regs);
 /* Is rip in its stub? */
 bool prr_probe_is_inside(const struct prr_probe *probe, uint64_t rip);
+/* Makes of registers inside a COUNT stub what they are in the program: back to before
+ * the site, this arrival not counted, or on to behind it. */
+bool prr_probe_leave(const struct prr_probe *probe, pid_t tid, struct prr_regs *regs);
 
 #endif

@@ -71,8 +71,9 @@ enum prr_probe_kind {
 	PRR_PROBE_MATCH  /* traps when all tests hold, in the order given */
 };
 
-/* Offsets in the data page. */
-#define PRR_PROBE_DATA_COUNTER 64 /* uint64_t: COUNT counts it down, MATCH up */
+/* Offsets in the data page: the program's rcx while rip is in the stub, the counter. */
+#define PRR_PROBE_DATA_RCX 0
+#define PRR_PROBE_DATA_COUNTER 64 /* uint64_t, of COUNT */
 
 struct prr_probe_request {
 	const struct prr_probe_insn *insn;
@@ -91,6 +92,9 @@ struct prr_probe_stub {
 	uint32_t after_trap;    /* rip that the int3's SIGTRAP shows; resuming there goes on */
 	uint32_t displaced; /* the displaced instruction begins: registers are the program's */
 	uint32_t displaced_end;
+	/* COUNT only: rcx is saved from here on, the counter is stored from here on, and
+	 * the part that traps begins here. */
+	uint32_t saved, counted, trap;
 	uint8_t patch[PRR_PROBE_PATCH_MAX]; /* to write at the site */
 	uint8_t patch_len;
 };

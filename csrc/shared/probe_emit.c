@@ -11,7 +11,7 @@
 
 /* Offsets in the data page, besides the counter. */
 enum {
-	DATA_RCX = 0,      /* the program's rcx */
+	DATA_RCX = PRR_PROBE_DATA_RCX,
 	DATA_VECTOR = 128, /* 16 bytes of a vector register */
 	DATA_FXSAVE = 512
 };
@@ -122,12 +122,11 @@ static void put_compare(struct emitter *out, unsigned int reg, uint32_t value)
 	put_bytes(out, &disp, sizeof disp);
 }
 
-/* Saves rcx and adds to the counter; leaves it in rcx. */
-static void put_entry(struct emitter *out, int8_t change)
+/* Takes 1 off the counter; leaves it in rcx. */
+static void put_count_down(struct emitter *out)
 {
-	put_store_rcx(out, DATA_RCX);
 	put_load_rcx(out, PRR_PROBE_DATA_COUNTER);
-	PUT(out, 0x48, 0x8d, 0x49, (uint8_t)change); /* lea rcx,[rcx + change] */
+	PUT(out, 0x48, 0x8d, 0x49, 0xff); /* lea rcx,[rcx - 1] */
 	put_store_rcx(out, PRR_PROBE_DATA_COUNTER);
 }
 
@@ -300,11 +299,15 @@ static void put_count(struct emitter *out, const struct prr_probe_request *reque
 {
 	size_t zero;
 
-	put_entry(out, -1);
+	put_store_rcx(out, DATA_RCX);
+	ret->saved = (uint32_t)out->len;
+	put_count_down(out);
+	ret->counted = (uint32_t)out->len;
 	zero = put_jrcxz(out);
 	put_load_rcx(out, DATA_RCX);
 	put_displaced(out, request->insn, form, ret);
 	land(out, zero);
+	ret->trap = (uint32_t)out->len;
 	put_trap(out, ret);
 	put_jmp_to_offset(out, ret->displaced);
 }
@@ -315,7 +318,7 @@ static void put_match(struct emitter *out, const struct prr_probe_request *reque
 {
 	size_t no_match = 0;
 
-	put_entry(out, 1);
+	put_store_rcx(out, DATA_RCX);
 	for (size_t i = 0; i < request->test_count; ++i) {
 		size_t holds;
 

@@ -36,11 +36,17 @@ struct call {
 	uint64_t args[6];
 };
 
+enum treatment {
+	MOVED,
+	GUARDED, /* some place is not writable */
+	IN_PLACE /* redirect leaves it there */
+};
+
 struct scenario {
 	const char *name;
 	void (*set_up)(struct call *call);
 	bool varies;      /* a time is among the outputs */
-	bool left_in_place; /* some place is not readable: redirect leaves it */
+	enum treatment treatment; /* by scratch */
 };
 
 static const struct scenario *current;

@@ -1,4 +1,4 @@
-/* sources: shared/error.c shared/mem.c shared/syscall_table.c shared/outputs.c shared/scratch.c */
+/* sources: shared/error.c shared/m*.c shared/syscall_t*.c shared/outputs.c shared/scratch*.c */
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * What the table says about a call, and that every byte the kernel really wrote
  * lies in the ranges collected. */

@@ -1,14 +1,14 @@
-/* sources: shared/error.c shared/mem.c shared/syscall_table.c shared/outputs.c shared/scratch.c */
+/* sources: shared/error.c shared/m*.c shared/syscall_t*.c shared/outputs.c shared/scratch*.c */
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Each scenario is run bare, and with its outputs in scratch: until the end the
  * program's memory must not change, and at the end result and memory must be
  * those of the bare run. */
 #include "syscall_scenarios_2.h"
 
-enum { SCRATCH_SIZE = 1 << 20 };
+enum { SCRATCH_SIZE = 1 << 20, LARGE_SIZE = 512 << 20 };
 
 static uint8_t *scratch_memory;
-static uint8_t bare[ARENA_SIZE], before[ARENA_SIZE];
+static uint8_t bare[ARENA_SIZE], before[ARENA_SIZE], read_only_before[4096];
 
 static bool in_place(const struct prr_syscall_view *view)
 {
@@ -30,10 +30,18 @@ static void check_ranges(const struct prr_ranges *ranges, const uint8_t *old)
 	}
 }
 
+/* As the guards say while a call runs, else all writable. */
+static void guard(const struct prr_scratch *scratch, bool on)
+{
+	for (size_t i = 0; i < scratch->guard_count; i++)
+		CHECK(mprotect((void *)(uintptr_t)scratch->guards[i].addr, scratch->guards[i].len,
+			      on ? (int)scratch->guards[i].prot : PROT_READ | PROT_WRITE) == 0);
+}
+
 static void run_scenario(const struct scenario *scenario)
 {
 	struct prr_scratch scratch = { .base = (uint64_t)(uintptr_t)scratch_memory,
-		.size = SCRATCH_SIZE };
+		.size = LARGE_SIZE };
 	struct prr_outputs_entry entry = { 0 };
 	struct prr_ranges ranges = { 0 };
 	struct call call;
@@ -54,14 +62,18 @@ static void run_scenario(const struct scenario *scenario)
 
 	OK(prr_outputs_enter(&view, getpid(), call.args, &entry, &error));
 	memcpy(before, arena, ARENA_SIZE);
+	memcpy(read_only_before, read_only, 4096);
 	OK(prr_scratch_redirect(&view, getpid(), &entry, &scratch, args, &error));
-	CHECK(scratch.left_in_place == scenario->left_in_place || call.nr == SYS_ioctl);
-	CHECK(scratch.used <= prr_scratch_need(&view, getpid(), &entry));
+	CHECK(scratch.left_in_place == (scenario->treatment == IN_PLACE) || call.nr == SYS_ioctl);
+	CHECK((scratch.guard_count > 0) == (scenario->treatment == GUARDED));
+	CHECK(scratch.guard_count || scratch.used <= prr_scratch_need(&view, getpid(), &entry));
+	guard(&scratch, true);
 	result = make(call.nr, args);
 	if (!scratch.left_in_place && !in_place(&view))
 		CHECK(memcmp(before, arena, ARENA_SIZE) == 0);
 	OK(prr_scratch_finish(&view, getpid(), &entry, &scratch, &result, &ranges, &error));
-	CHECK(read_only[0] == 0 || read_only[0] == 50);
+	guard(&scratch, false);
+	CHECK(memcmp(read_only, read_only_before, 4096) == 0);
 	check_ranges(&ranges, before);
 	if (call.nr != SYS_wait4 || bare_result <= 0)
 		CHECK(result == bare_result);
@@ -284,16 +296,77 @@ static void test_anything(void)
 	}
 }
 
+/* Every message of an array by itself: the second one's buffer has a hole. */
+static void test_messages_with_a_hole(void)
+{
+	struct steps steps;
+	struct mmsghdr *array = at(0);
+	static uint8_t image[ARENA_SIZE];
+
+	memset(&steps, 0, sizeof(steps));
+	scenario_reset();
+	recvmmsg_three(&steps.call);
+	steps.call.args[4] = 0; /* the time left varies */
+	array[1].msg_hdr.msg_iov->iov_base = at(ARENA_SIZE - 2);
+	steps.view = prr_syscall_view(steps.call.nr, steps.call.args);
+	steps.scratch.base = (uint64_t)(uintptr_t)scratch_memory;
+	steps.scratch.size = SCRATCH_SIZE;
+	OK(prr_outputs_enter(&steps.view, getpid(), steps.call.args, &steps.entry, &error));
+	OK(prr_scratch_redirect(
+		&steps.view, getpid(), &steps.entry, &steps.scratch, steps.args, &error));
+	CHECK(steps.scratch.guard_count == 1);
+	memcpy(image, arena, ARENA_SIZE);
+	guard(&steps.scratch, true);
+	steps.result = make(steps.call.nr, steps.args);
+	CHECK(memcmp(image, arena, ARENA_SIZE) == 0);
+	finish(&steps);
+	guard(&steps.scratch, false);
+	memcpy(before, arena, ARENA_SIZE);
+	end(&steps);
+
+	scenario_reset();
+	recvmmsg_three(&steps.call);
+	steps.call.args[4] = 0;
+	memcpy(arena, image, ARENA_SIZE);
+	CHECK(make(steps.call.nr, steps.call.args) == steps.result);
+	CHECK(memcmp(before, arena, ARENA_SIZE) == 0);
+}
+
+/* The kernel wrote a part before a fault, another task a part of what it did not. */
+static void test_others_writes_survive_a_fault(void)
+{
+	struct steps steps;
+
+	memset(&steps, 0, sizeof(steps));
+	scenario_reset();
+	readv_with_a_hole(&steps.call);
+	steps.view = prr_syscall_view(steps.call.nr, steps.call.args);
+	steps.scratch.base = (uint64_t)(uintptr_t)scratch_memory;
+	steps.scratch.size = SCRATCH_SIZE;
+	OK(prr_outputs_enter(&steps.view, getpid(), steps.call.args, &steps.entry, &error));
+	OK(prr_scratch_redirect(
+		&steps.view, getpid(), &steps.entry, &steps.scratch, steps.args, &error));
+	guard(&steps.scratch, true);
+	steps.result = make(steps.call.nr, steps.args);
+	memcpy(at(200), "other", 5);
+	finish(&steps);
+	guard(&steps.scratch, false);
+	CHECK(memcmp(at(100), "hel", 3) == 0 && memcmp(at(200), "other", 5) == 0);
+	end(&steps);
+}
+
 int main(void)
 {
 	arena_init();
-	scratch_memory = mmap(
-		NULL, SCRATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	scratch_memory = mmap(NULL, LARGE_SIZE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	CHECK(scratch_memory != MAP_FAILED);
 	for (size_t i = 0; i < SCENARIO_COUNT; i++)
 		run_scenario(&scenarios[i]);
 	scenario_reset();
 	test_others_writes_survive();
+	test_others_writes_survive_a_fault();
+	test_messages_with_a_hole();
 	test_no_room();
 	test_not_writable();
 	test_finish_again();

@@ -62,6 +62,9 @@ def _print(findings: Sequence[Finding]) -> None:
         print("This machine has all that pyrr needs.")
     for finding in missing:
         print(f"missing: {finding.ability}\n   hint: {finding.remedy}")
+    for finding in findings:
+        if finding.remedy and finding.state is not State.MISSING:
+            print(f"optional: {finding.ability}\n   hint: {finding.remedy}")
 
 
 COMMAND: Command = Doctor()

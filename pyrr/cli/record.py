@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyrr.cli import _traces
 from pyrr.cli._command import Command, Parser
+from pyrr.engine.clock import Wish
 from pyrr.errors import (
     EnvironmentUnsupported,
     ProgramNotExecutable,
@@ -70,7 +71,7 @@ class Record:
         )
         parser.usage = (
             "pyrr record [-o DIR] [--env NAME=VALUE] [--switch share|always|preempt] [--slice MS]\n"
-            "                   [-v] [--] PROGRAM [ARGUMENT ...]"
+            "                   [--clock auto|pmu|probe] [-v] [--] PROGRAM [ARGUMENT ...]"
         )
         add = parser.add_argument
         add("-o", dest="directory", metavar="DIR", type=Path, help="write the trace to DIR")
@@ -97,6 +98,14 @@ class Record:
             default=SLICE_NS,
             help="a fair share, in milliseconds (default 50)",
         )
+        add(
+            "--clock",
+            choices=[wish.value for wish in Wish],
+            default=Wish.AUTO.value,
+            help="what names places inside user code: probes in the code, which work on every"
+            " machine, or the CPU's branch counter (PMU), where it passes its self-test; auto"
+            " (default): the one that `pyrr doctor` names",
+        )
         add("-v", "--verbose", action="store_true", help="say where the trace is")
         add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
         return parser
@@ -120,6 +129,7 @@ class Record:
             env={**dict(options.env), RUNNING_VARIABLE: "1"},
             switch=options.switch,
             slice_ns=options.slice,
+            clock=Wish(options.clock),
         )
         with _traces.latest_is(home, trace), _nothing_left_if_never_begun(trace):
             result = self._engine(wanted)

@@ -23,10 +23,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one trial showed; `detail` is the fact with its value."""
+    """What one trial showed; `detail` is the fact with its value.
+
+    `remedy` is what would help further where nothing is missing.
+    """
 
     works: bool
     detail: str
+    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +49,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The answer for one ability; `remedy` only where something is missing."""
+    """The answer for one ability; `remedy` only where something is missing or could be better."""
 
     ability: str
     state: State
@@ -72,7 +76,12 @@ def find(probe: Probe) -> Finding:
     except OSError as failed:
         outcome = Outcome(works=False, detail=failed.strerror or str(failed))
     if outcome.works:
-        return Finding(ability=probe.ability, state=State.WORKS, detail=outcome.detail)
+        return Finding(
+            ability=probe.ability,
+            state=State.WORKS,
+            detail=outcome.detail,
+            remedy=outcome.remedy,
+        )
     if probe.need is Need.OPTIONAL:
         detail = f"{outcome.detail}; {probe.purpose}"
         return Finding(ability=probe.ability, state=State.NOT_NEEDED, detail=detail)

@@ -5,6 +5,7 @@ Handles own their C objects, belong to the thread that made them, and raise the
 exceptions of `pyrr.errors`. No C pointer leaves this package.
 """
 
+from pyrr.native._clock import ClockFacts, clock_facts
 from pyrr.native._cpu import cpu_leaf, cpu_state
 from pyrr.native._session import (
     PointStats,
@@ -19,6 +20,7 @@ from pyrr.native._session import (
 from pyrr.native._trace import TraceReader, TraceWriter, page_hash
 
 __all__ = [
+    "ClockFacts",
     "PointStats",
     "RecordSession",
     "RecordStop",
@@ -29,6 +31,7 @@ __all__ = [
     "TraceReader",
     "TraceWriter",
     "choose_cpu",
+    "clock_facts",
     "cpu_leaf",
     "cpu_state",
     "page_hash",

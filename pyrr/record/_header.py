@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyrr import __version__
+from pyrr.engine.clock import Choice
 from pyrr.engine.cpu import this_cpu
 from pyrr.trace.format import HostFacts, TraceHeader
 
@@ -22,7 +23,9 @@ def _same_file(one: int, other: int) -> bool:
         return False
 
 
-def header_for(*, program: str, argv: Sequence[str], env: Sequence[str], core: int) -> TraceHeader:
+def header_for(
+    *, program: str, argv: Sequence[str], env: Sequence[str], core: int, clock: Choice
+) -> TraceHeader:
     """What trace.json says of a recording that starts now, here."""
     names = os.uname()
     return TraceHeader(
@@ -40,6 +43,8 @@ def header_for(*, program: str, argv: Sequence[str], env: Sequence[str], core: i
         ),
         cpu=this_cpu(),
         core=core,
+        clock=clock.clock.value,
+        clock_reason=clock.reason,
         start_time_ns=time.time_ns(),
         stack_limit=resource.getrlimit(resource.RLIMIT_STACK)[0] % (1 << 64),
         stdout_is_stderr=_same_file(1, 2),

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import assert_never
 
+from pyrr.engine.clock import Wish, choose
 from pyrr.engine.status import exit_code_of
 from pyrr.errors import EnvironmentUnsupported, SystemFailure
 from pyrr.native import (
@@ -46,7 +47,7 @@ class RecordOptions:
     user code where tasks are stopped takes at most 1/`point_ratio` of the time (0: any, as
     with "preempt"). Page
     hashes, for replay's check of memory, take at most 1/`hash_ratio` of the time; 0: none
-    are written.
+    are written. `clock` is what shall name the places inside user code.
     """
 
     argv: tuple[str, ...]
@@ -57,6 +58,7 @@ class RecordOptions:
     hash_ratio: int = HASH_RATIO
     slice_ns: int = SLICE_NS
     point_ratio: int = POINT_RATIO
+    clock: Wish = Wish.AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +115,14 @@ def record(options: RecordOptions) -> RecordResult:
     if cpu < 0:
         raise EnvironmentUnsupported("no core to run on can be chosen", "pyrr doctor")
     pairs = [f"{name}={value}" for name, value in env.items()]
-    write_header(
-        options.trace_dir, header_for(program=program, argv=options.argv, env=pairs, core=cpu)
+    header = header_for(
+        program=program,
+        argv=options.argv,
+        env=pairs,
+        core=cpu,
+        clock=choose(options.clock, core=cpu),
     )
+    write_header(options.trace_dir, header)
     store = FileStore(options.trace_dir, user_cache())
     interrupts = _Interrupts()
     watch = CoreWatch(core=cpu, allowed=os.sched_getaffinity(0))

@@ -26,7 +26,13 @@ STORE_DIRECTORY = "files"
 HEADER_MAX = 64 << 20
 """Bytes of trace.json that a reader takes in at most."""
 
-DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+DISK_FULL = "free disk space, or record to another disk: pyrr record -o DIR PROGRAM"
+REMEDIES = {
+    errno.ENOSPC: DISK_FULL,
+    errno.EDQUOT: DISK_FULL,
+    errno.EFBIG: "raise the limit on file sizes: ulimit -f unlimited",
+}
+"""What helps where a trace cannot be written."""
 
 RECORD_AGAIN = "record the program again: pyrr record PROGRAM"
 
@@ -77,10 +83,10 @@ class TraceHeader:
     """All of trace.json.
 
     `program` is the resolved path of argv[0]; `core` the CPU number everything ran on;
-    `clock` what names a point inside a slice ("none": nothing does); `start_time_ns`
-    CLOCK_REALTIME at the start; `stack_limit` RLIMIT_STACK's soft limit in bytes;
-    `stdout_is_stderr` whether both were one open file; `refused_syscalls` the names of
-    the system calls that the recorder answered with ENOSYS.
+    `clock` what names a point inside a slice ("none": nothing does) and `clock_reason` why
+    that one; `start_time_ns` CLOCK_REALTIME at the start; `stack_limit` RLIMIT_STACK's soft
+    limit in bytes; `stdout_is_stderr` whether both were one open file; `refused_syscalls`
+    the names of the system calls that the recorder answered with ENOSYS.
     """
 
     format_version: int = FORMAT_VERSION
@@ -94,6 +100,7 @@ class TraceHeader:
     cpu: CpuFacts
     core: int
     clock: str = "none"
+    clock_reason: str = ""
     start_time_ns: int
     stack_limit: int
     stdout_is_stderr: bool = False
@@ -123,9 +130,8 @@ def reported(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as failed:
-        full = "free disk space, or record to another disk: pyrr record -o DIR PROGRAM"
-        remedy = full if failed.errno in DISK_FULL else None
         number = failed.errno or 0
+        remedy = REMEDIES.get(number)
         raise SystemFailure(f"{doing}: {failed.strerror}", remedy, errno=number) from failed
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a command in which some system calls fail with EPERM, as container profiles do.
+"""Runs a command in which some system calls fail, as container profiles do.
 
-forbid.py NUMBER[,NUMBER...] COMMAND ARGUMENTS...
+forbid.py NUMBER[=ERRNO][,NUMBER...] COMMAND ARGUMENTS...      ERRNO: EPERM if not given
 """
 
 import ctypes
@@ -21,12 +21,12 @@ def instruction(code: int, jump_true: int, jump_false: int, operand: int) -> byt
     return struct.pack("=HBBI", code, jump_true, jump_false, operand)
 
 
-def install(numbers: list[int]) -> None:
+def install(answers: dict[int, int]) -> None:
     load_number, jump_equal, ret = 0x20, 0x15, 0x06
     program = [instruction(load_number, 0, 0, 0)]
-    for number in numbers:
+    for number, error in answers.items():
         program.append(instruction(jump_equal, 0, 1, number))
-        program.append(instruction(ret, 0, 0, SECCOMP_RET_ERRNO | EPERM))
+        program.append(instruction(ret, 0, 0, SECCOMP_RET_ERRNO | error))
     program.append(instruction(ret, 0, 0, SECCOMP_RET_ALLOW))
     instructions = ctypes.create_string_buffer(b"".join(program))
     header = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(instructions))
@@ -37,6 +37,11 @@ def install(numbers: list[int]) -> None:
         raise OSError(ctypes.get_errno(), "cannot install the filter")
 
 
+def parse(words: str) -> dict[int, int]:
+    pairs = (word.partition("=") for word in words.split(","))
+    return {int(number): int(error or EPERM) for number, _, error in pairs}
+
+
 if __name__ == "__main__":
-    install([int(word) for word in sys.argv[1].split(",")])
+    install(parse(sys.argv[1]))
     os.execvp(sys.argv[2], sys.argv[2:])

@@ -142,18 +142,23 @@ def test_program_starts_as_it_would_bare(tmp_path: Path) -> None:
     assert recorded.stderr == bare.stderr == b""
 
 
-def test_file_size_limit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cached", [True, False])
+def test_file_size_limit(tmp_path: Path, cached: bool) -> None:
     """RLIMIT_FSIZE stops the trace from growing: the program ends as it would."""
+    env = environment({"XDG_CACHE_HOME": str(tmp_path / "cache")})
     trace = tmp_path / "trace"
     command = [
         "sh",
         "-c",
         "echo begun; head -c 3000000 /dev/urandom > /dev/null; echo ended; exit 3",
     ]
+    if cached:  # the copies of the programs themselves are not what meets the limit then
+        before = record_command(tmp_path / "before", command)
+        assert subprocess.run(before, env=env, capture_output=True, check=False).returncode == 3
     limited = subprocess.run(
         record_command(trace, command),
         cwd=tmp_path,
-        env=environment(),
+        env=env,
         capture_output=True,
         check=False,
         timeout=60,

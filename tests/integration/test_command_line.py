@@ -56,10 +56,21 @@ def test_dump_json_has_every_event(run_pyrr: RunPyrr, shell_trace: Path) -> None
     assert any(event["arguments"]["fd"] == 1 for event in writes)
 
 
+def test_a_clock_that_cannot_be_used_is_refused(run_pyrr: RunPyrr, trace_home: Path) -> None:
+    done = run_pyrr("record", "--clock=pmu", "true")
+    assert done.returncode == 125
+    fact, remedy = done.stderr.decode().splitlines()
+    assert fact.startswith("pyrr: the PMU clock ")
+    assert remedy.startswith("hint: ")
+    assert list(trace_home.iterdir()) == []
+
+
 def test_info(run_pyrr: RunPyrr, shell_trace: Path) -> None:
     facts = json.loads(run_pyrr("info").stdout)
     assert facts["argv"] == ["sh", "-c", SCRIPT]
     assert facts["complete"] is True
+    assert facts["clock"] == "probe"
+    assert facts["clock_reason"]
     assert facts["processes"] == 2
     assert facts["events"] == sum(facts["events_by_kind"].values())
     assert facts["path"] == str(shell_trace)

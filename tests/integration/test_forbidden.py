@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import RunPyrr
+from tests.integration.test_programs import prepare
+from tests.support import directives
+from tests.support.compiling import PROGRAMS
+
 FORBID = Path(__file__).with_name("forbid.py")
 PTRACE = 101
 PERSONALITY = 135
@@ -30,8 +35,8 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def run_without(trace_home: Path, tmp_path: Path) -> Run:
     """Runs `pyrr` where these system calls are forbidden."""
 
-    def run(numbers: tuple[int, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
-        listed = ",".join(str(number) for number in numbers)
+    def run(answers: tuple[int, ...] | str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        listed = answers if isinstance(answers, str) else ",".join(map(str, answers))
         return subprocess.run(
             [sys.executable, FORBID, listed, sys.executable, "-m", "pyrr", *arguments],
             capture_output=True,
@@ -67,6 +72,15 @@ def test_doctor_names_what_is_missing(run_without: Run, number: int, ability: st
     assert missing[ability]
 
 
+def test_doctor_says_why_the_branch_counter_is_of_no_use(run_without: Run) -> None:
+    done = run_without((PERF_EVENT_OPEN,), "doctor", "--json")
+    (clock,) = (found for found in json.loads(done.stdout) if found["ability"] == "clock")
+    assert clock["state"] == "works"
+    if "no branch event is known" not in clock["detail"]:
+        assert clock["detail"].startswith("probe, because perf_event_open is forbidden")
+        assert clock["remedy"]
+
+
 def test_recording_without_ptrace_says_so(run_without: Run, trace_home: Path) -> None:
     done = run_without((PTRACE,), "record", "true")
     assert done.returncode == 125
@@ -96,3 +110,47 @@ def test_what_is_not_needed_can_be_forbidden(run_without: Run) -> None:
     assert (recorded.returncode, recorded.stdout, recorded.stderr) == (3, "42\n", "")
     replayed = run_without(OPTIONAL, "replay", "-a")
     assert (replayed.returncode, replayed.stdout, replayed.stderr) == (3, "42\n", "")
+
+
+# What Docker's profile answers an ordinary user's program, clone3 with ENOSYS.
+CONTAINER = ",".join(
+    [*(str(number) for number in OPTIONAL if number not in {CLONE3, PIDFD_OPEN}), f"{CLONE3}=38"]
+)
+ANSWERED = (
+    "a03_signals_in_a_storm.c",
+    "a12_seccomp_trap_emulates.c",
+    "a12_seccomp_tsync.c",
+    "a13_vsyscall.c",
+    "forbidden_calls.c",
+    "mem_other_process_ways.c",
+    "mem_shared_racing.c",
+    "proc_exec_from_thread.c",
+    "proc_fork_tree.c",
+    "proc_vfork.c",
+    "py_compute_forbidden.py",
+    "py_multiprocessing.py",
+    "py_threads_queue.py",
+    "refused_int80.c",
+    "signal_job_control.c",
+    "signal_restart_read.c",
+    "thread_cancel_and_exit.c",
+)
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_calls_that_another_filter_answers(
+    run_without: Run, run_pyrr: RunPyrr, tmp_path: Path, name: str
+) -> None:
+    """No stop of pyrr's filter shows them, and programs go another way because of them."""
+    source = PROGRAMS / name
+    wanted = directives.read(source)
+    bench = prepare(source, tmp_path / "home", wanted)
+    recorded = run_without(CONTAINER, "record", *map(str, bench.command))
+    assert recorded.returncode == wanted.status, recorded.stderr
+    assert name != "forbidden_calls.c" or "clone3 38, mode 2," in recorded.stdout
+    bench.remove_inputs()
+    shown = (recorded.returncode, recorded.stdout, recorded.stderr)
+    replayed = run_without(CONTAINER, "replay", "-a", "--check=memory")
+    assert (replayed.returncode, replayed.stdout, replayed.stderr) == shown
+    elsewhere = run_pyrr("replay", "-a")
+    assert (elsewhere.returncode, elsewhere.stdout.decode(), elsewhere.stderr.decode()) == shown

@@ -69,7 +69,7 @@ def on_terminal(command: Sequence[str | Path], cwd: Path) -> tuple[int, bytes]:
     with subprocess.Popen(
         command,
         cwd=cwd,
-        env=environment(),
+        env=environment({"TERM": "xterm"}),  # `ls` has no colours without a terminal it knows
         stdin=follower,
         stdout=follower,
         stderr=follower,

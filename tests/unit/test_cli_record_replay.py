@@ -10,6 +10,7 @@ from pyrr.cli._command import Command
 from pyrr.cli.record import Record
 from pyrr.cli.replay import Replay
 from pyrr.cli.rm import Rm
+from pyrr.engine.clock import Wish
 from pyrr.model.events import Event, EventKind, TaskUid
 from pyrr.native import TraceWriter
 from pyrr.record import RecordOptions, RecordResult
@@ -85,6 +86,13 @@ def test_options(recorder: FakeRecorder, tmp_path: Path) -> None:
     assert recorder.options.switch == "always"
 
 
+@pytest.mark.parametrize(("words", "wish"), [([], Wish.AUTO), (["--clock=probe"], Wish.PROBE)])
+def test_clock(recorder: FakeRecorder, words: list[str], wish: Wish) -> None:
+    assert cli.main(["record", *words, "prog"]) == 0
+    assert recorder.options is not None
+    assert recorder.options.clock is wish
+
+
 def test_bare_program_is_recorded(recorder: FakeRecorder) -> None:
     assert cli.main(["./prog", "--version"]) == 0
     assert recorder.options is not None
@@ -126,7 +134,13 @@ def test_failure_later_keeps_the_trace(recorder: FakeRecorder, trace_home: Path)
 
 
 @pytest.mark.parametrize(
-    "words", [["record"], ["record", "--env", "X", "prog"], ["record", "--switch", "no", "p"]]
+    "words",
+    [
+        ["record"],
+        ["record", "--env", "X", "prog"],
+        ["record", "--switch", "no", "p"],
+        ["record", "--clock", "sun", "p"],
+    ],
 )
 def test_usage_errors_are_pyrrs_failures(
     recorder: FakeRecorder, words: list[str], capsys: pytest.CaptureFixture[str]

@@ -49,6 +49,17 @@ def test_doctor_says_what_is_missing(trace_home: Path, capsys: pytest.CaptureFix
     )
 
 
+def test_doctor_says_what_would_help_further(
+    trace_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    better = find(probe(Outcome(works=True, detail="ok", remedy="do this"), Need.OPTIONAL))
+    doctor = Doctor(lambda home: [better])
+    assert doctor.run(doctor.parser().parse_args([])) == 0
+    assert capsys.readouterr().out.endswith(
+        "This machine has all that pyrr needs.\noptional: a\n   hint: do this\n"
+    )
+
+
 def test_doctor_is_content(trace_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     doctor = Doctor(lambda home: [Finding(ability="a", state=State.WORKS, detail="ok")])
     assert doctor.run(doctor.parser().parse_args(["--json"])) == 0

@@ -49,6 +49,9 @@ MACHINE: tuple[Syscall, ...] = (
     call(176, "delete_module", string("name_user"), _FLAGS),
 )
 
+# Files from now on may be served by a recorded process.
+_MOUNTS = how(record="mount")
+
 MOUNTS: tuple[Syscall, ...] = (
     call(
         165,
@@ -58,6 +61,7 @@ MOUNTS: tuple[Syscall, ...] = (
         string("type"),
         _FLAGS,
         addr("data"),
+        does=_MOUNTS,
     ),
     call(166, "umount2", path("name"), _FLAGS),
     call(155, "pivot_root", path("new_root"), path("put_old")),
@@ -89,6 +93,7 @@ MOUNTS: tuple[Syscall, ...] = (
         string("key"),
         addr("value"),
         val("aux", "int"),
+        does=_MOUNTS,
     ),
     call(432, "fsmount", fd("fs_fd"), _FLAGS, val("attr_flags", "hex")),
     call(433, "fspick", fd("dfd"), path("path"), _FLAGS),
