@@ -61,7 +61,7 @@ void prr_counting_start(struct prr_record *s, struct prr_record_task *t)
 			return;
 	c->serial = t->uid.serial;
 	c->event = t->event_count;
-	c->reset_ns = prr_record_now();
+	c->reset_ns = prr_now();
 }
 
 static uint64_t trial_ns(const struct prr_record *s)
@@ -168,7 +168,7 @@ enum prr_status prr_counting_measure(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
 	struct prr_counting *c = t->as->counting;
-	uint64_t now = prr_record_now();
+	uint64_t now = prr_now();
 	size_t best = 0;
 
 	if (!is_counted(t) || !c->measuring || now < c->reset_ns + trial_ns(s))
@@ -200,7 +200,7 @@ enum prr_status prr_counting_aim(
 	struct prr_record *s, struct prr_record_task *t, bool *waiting, struct prr_error *err)
 {
 	struct prr_counting *c = t->as->counting;
-	uint64_t now = prr_record_now(), period;
+	uint64_t now = prr_now(), period;
 
 	(void)s;
 	*waiting = false;
@@ -286,7 +286,7 @@ enum prr_status prr_counting_plant(struct prr_record_task *t, const uint64_t *ex
 
 	if (!c)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
-	if (c->count || prr_record_now() < c->retry_ns)
+	if (c->count || prr_now() < c->retry_ns)
 		return PRR_OK;
 	if (t->regs_dirty && !prr_ptrace_set_regs(t->uid.tid, &t->regs))
 		return PRR_OK;
@@ -298,7 +298,7 @@ enum prr_status prr_counting_plant(struct prr_record_task *t, const uint64_t *ex
 	c->serial = 0;
 	c->measuring = c->count > 0;
 	if (!c->count)
-		failed(c, prr_record_now());
+		failed(c, prr_now());
 	return PRR_OK;
 }
 

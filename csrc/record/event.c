@@ -58,10 +58,11 @@ void prr_event_begin_at(struct prr_record *s, struct prr_record_task *t, enum pr
 		.position = *position,
 	};
 
-	s->last_event_ns = prr_record_now();
+	s->last_event_ns = prr_now();
 	if (t) {
 		t->event_count++;
 		t->at_point = kind == PRR_EVENT_PREEMPT;
+		t->spinning = t->spinning && t->at_point;
 	}
 	if (s->trace_ended)
 		return;

@@ -83,7 +83,7 @@ static bool is_covered(struct prr_record *s, size_t pages)
 static void account(struct prr_record *s, uint64_t began_ns, size_t pages)
 {
 	struct prr_hashing *h = &s->hashing;
-	uint64_t now = prr_record_now();
+	uint64_t now = prr_now();
 	uint64_t spacing = (now - s->start_ns) / AGE_SHARE;
 
 	if (spacing > AGE_SPACING_MAX_NS)
@@ -97,7 +97,7 @@ static void account(struct prr_record *s, uint64_t began_ns, size_t pages)
 static enum prr_status sample(struct prr_record *s, const struct prr_memory_view *view,
 	enum prr_hash_occasion occasion, struct prr_error *err)
 {
-	uint64_t began_ns = prr_record_now();
+	uint64_t began_ns = prr_now();
 	size_t pages, limit = SIZE_MAX;
 	enum prr_status status = prr_page_hashes_count(view, &pages, err);
 

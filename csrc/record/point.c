@@ -20,6 +20,8 @@
 
 enum {
 	STEPS = 32,      /* of the trajectory */
+	STEPS_SPINNING = 2, /* nothing changes in it */
+	SPINNING_RATIO = 4,
 	MORE_STEPS = 24, /* until a probe can stand at the place */
 	WORDS_MAX = 48,
 	BUSY_PAGES = 12,
@@ -150,6 +152,7 @@ static bool can_stand(struct prr_record_task *t, const struct prr_next_insn *ins
 static enum prr_status walk(
 	struct prr_record_task *t, struct trajectory *path, bool *there, struct prr_error *err)
 {
+	int wanted = t->spinning ? STEPS_SPINNING : STEPS;
 	bool go_on = true;
 
 	*there = false;
@@ -162,8 +165,8 @@ static enum prr_status walk(
 		if (!prr_step_look(t->uid.tid, &t->regs, &insn) || insn.is_event ||
 			(t->regs.rflags & PRR_FLAG_TF))
 			return PRR_OK;
-		*there = path->steps >= STEPS && !insn.is_repeated &&
-			(path->steps >= STEPS + MORE_STEPS || can_stand(t, &insn));
+		*there = path->steps >= wanted && !insn.is_repeated &&
+			(path->steps >= wanted + MORE_STEPS || can_stand(t, &insn));
 		if (*there)
 			return PRR_OK;
 		if (insn.is_repeated) {
@@ -287,21 +290,23 @@ static void normalise(struct prr_record_task *t)
 /* What finding places may take of the time: at most 1/ratio. */
 static void account(struct prr_record *s, uint64_t began_ns)
 {
-	uint64_t now = prr_record_now();
+	uint64_t now = prr_now();
 
 	s->points.stats.points++;
 	s->points.stats.hashed++;
 	s->points.stats.spent_ns += now - began_ns;
-	s->points.next_ns = s->options->point_ratio
-		? now + (now - began_ns) * (s->options->point_ratio - 1)
-		: 0;
+	if (!s->options->point_ratio)
+		return;
+	s->points.next_ns = now + (now - began_ns) * (s->options->point_ratio - 1);
+	/* Spinning is lost time anyway. */
+	s->points.next_spinning_ns = now + (now - began_ns) * SPINNING_RATIO;
 }
 
 enum prr_status prr_record_point(
 	struct prr_record *s, struct prr_record_task *t, bool *made, struct prr_error *err)
 {
 	struct trajectory path = { 0 };
-	uint64_t began_ns = prr_record_now();
+	uint64_t began_ns = prr_now();
 
 	t->moved = true;
 	*made = false;
@@ -315,10 +320,11 @@ enum prr_status prr_record_point(
 		PRR_TRY(append(s, t, &path, err));
 		t->vague_place = true;
 		t->state = PRR_TASK_READY;
-		PRR_TRY(prr_counting_plant(t, path.executed, (size_t)path.steps, err));
+		if (!t->spinning)
+			PRR_TRY(prr_counting_plant(t, path.executed, (size_t)path.steps, err));
 		account(s, began_ns);
 	} else { /* not at once again */
-		s->points.next_ns = prr_record_now() + RETRY_NS;
+		s->points.next_ns = s->points.next_spinning_ns = prr_now() + RETRY_NS;
 	}
 	if (t->has_status)
 		return PRR_OK; /* what came instead is treated next, with its own state */
@@ -333,7 +339,7 @@ enum prr_status prr_record_counted_point(
 {
 	struct prr_position position = { .site = t->regs.rip, .hits = hits };
 	struct prr_field_point point = { .method = PRR_POINT_COUNT };
-	uint64_t began_ns = prr_record_now();
+	uint64_t began_ns = prr_now();
 	size_t len;
 
 	normalise(t);
@@ -347,7 +353,7 @@ enum prr_status prr_record_counted_point(
 	t->state = PRR_TASK_READY;
 	s->points.stats.points++;
 	s->points.stats.counted++;
-	s->points.stats.spent_ns += prr_record_now() - began_ns;
+	s->points.stats.spent_ns += prr_now() - began_ns;
 	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
 	return prr_record_after_point(s, t, err);
 }

@@ -59,7 +59,7 @@ enum prr_status prr_record_pick(struct prr_record *s, struct prr_error *err)
 	}
 	move_to_end(s, t);
 	s->current = t;
-	s->slice_start_ns = prr_record_now();
+	s->slice_start_ns = prr_now();
 	return PRR_OK;
 }
 

@@ -14,15 +14,6 @@
 #include "counting.h"
 #include "spawn.h"
 
-/* The vdso's clock would execute rdtsc, which faults while TSD is on. */
-uint64_t prr_record_now(void)
-{
-	struct timespec ts;
-
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 struct prr_record_task *prr_record_find(struct prr_record *s, pid_t tid)
 {
 	for (struct prr_record_task *t = s->tasks; t; t = t->next)
@@ -142,7 +133,7 @@ enum prr_status prr_record_create(const struct prr_record_options *options,
 	s->next_as_uid = 1;
 	s->exec_error_fd = -1;
 	s->outer_filters = prr_record_has_outer_filters();
-	s->start_ns = prr_record_now();
+	s->start_ns = prr_now();
 	s->buffer_size = PRR_OUTPUT_MAX;
 	s->buffer = malloc(s->buffer_size);
 	if (!s->buffer || sched_getaffinity(0, sizeof(s->old_affinity), &s->old_affinity) != 0) {
@@ -150,7 +141,7 @@ enum prr_status prr_record_create(const struct prr_record_options *options,
 		return prr_fail_errno(err, "cannot set up a record session");
 	}
 	s->program_affinity = s->old_affinity;
-	enum prr_status status = prr_slice_init(&s->slicing, err);
+	enum prr_status status = prr_interrupter_init(&s->interrupter, err);
 
 	if (status == PRR_OK)
 		status = prr_record_spawn(s, err);
@@ -178,7 +169,7 @@ void prr_record_destroy(struct prr_record *s)
 			prr_ptrace_resume(tid, PRR_RESUME_CONT, 0);
 		prr_record_drop_task(s, s->tasks);
 	}
-	prr_slice_deinit(&s->slicing);
+	prr_interrupter_deinit(&s->interrupter);
 	if (CPU_COUNT(&s->old_affinity) > 0)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	if (s->exec_error_fd >= 0)

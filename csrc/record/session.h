@@ -23,6 +23,7 @@
 #include "../shared/bpf.h"
 #include "../shared/error.h"
 #include "../shared/insn.h"
+#include "../shared/interrupter.h"
 #include "../shared/layout.h"
 #include "../shared/mappings.h"
 #include "../shared/mem.h"
@@ -227,6 +228,11 @@ struct prr_record_task {
 	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
 	uint64_t event_count;   /* of its events */
 	bool at_point;          /* its last event is a PREEMPT */
+	/* Looked at early in its slice, twice the same was in its registers: it waits. */
+	bool spinning;
+	unsigned samples;          /* looks in this slice, which began at... */
+	uint64_t sample_slice_ns, sample_ns;
+	uint64_t sample_regs[16], sample_rip; /* of the last look */
 	bool interrupt_sent;    /* a PTRACE_INTERRUPT may still be pending: slice.c */
 	uint64_t altstack_sp, altstack_size;
 	uint32_t altstack_flags;
@@ -263,17 +269,9 @@ struct prr_hashing { /* hashes.c */
 	uint64_t page_ns;  /* what a page took in the last one */
 };
 
-struct prr_slicing { /* slice.c; shared with its signal handler */
-	bool made;
-	int timer; /* kernel's timer_t */
-	struct sigaction old_action;
-	volatile pid_t running; /* runs user code and may be interrupted; 0 nobody */
-	volatile sig_atomic_t sent; /* since prr_slice_enter */
-	volatile uint64_t deadline_ns, armed_for_ns; /* CLOCK_MONOTONIC; UINT64_MAX never */
-};
-
 struct prr_points { /* point.c */
-	uint64_t next_ns; /* CLOCK_MONOTONIC: no place is named before */
+	uint64_t next_ns; /* CLOCK_MONOTONIC: no fingerprint is taken before */
+	uint64_t next_spinning_ns; /* the same, of a task that spins */
 	struct prr_point_stats stats;
 };
 
@@ -289,7 +287,7 @@ struct prr_record {
 	uint32_t next_serial, next_as_uid;
 	uint64_t start_ns, slice_start_ns, last_event_ns, last_flush_ns; /* CLOCK_MONOTONIC */
 	struct prr_hashing hashing;
-	struct prr_slicing slicing;
+	struct prr_interrupter interrupter;
 	struct prr_points points;
 	cpu_set_t old_affinity, program_affinity;
 	bool may_real_time; /* the program could have raised its priority */
@@ -325,7 +323,6 @@ struct prr_record_task *prr_record_find_serial(struct prr_record *s, uint32_t se
 PRR_MUST_USE enum prr_status prr_record_new_task(
 	struct prr_record *s, pid_t tid, struct prr_record_task **ret, struct prr_error *err);
 void prr_record_drop_task(struct prr_record *s, struct prr_record_task *t);
-uint64_t prr_record_now(void);
 PRR_MUST_USE enum prr_status prr_record_want_warning(
 	struct prr_record *s, char *text, struct prr_error *err);
 void prr_address_space_unuse(struct prr_address_space *as);
@@ -355,8 +352,6 @@ PRR_MUST_USE enum prr_status prr_record_pick(struct prr_record *s, struct prr_er
 void prr_record_after_event(struct prr_record *s, bool yield);
 
 /* slice.c: time slices inside user code */
-PRR_MUST_USE enum prr_status prr_slice_init(struct prr_slicing *slicing, struct prr_error *err);
-void prr_slice_deinit(struct prr_slicing *slicing);
 /* Around waiting for a task that runs user code: only in between it may be
  * interrupted. */
 void prr_slice_enter(struct prr_record *s, struct prr_record_task *t);

@@ -177,7 +177,7 @@ enum prr_status prr_record_hold(
 	if (effect_of(t, info->si_signo) == PRR_SIGNAL_IGNORED)
 		return PRR_OK;
 	if (t->held_count == 0)
-		t->held_since_ns = prr_record_now();
+		t->held_since_ns = prr_now();
 	/* As the kernel does with what is pending already (signal(7)). */
 	for (size_t i = 0; i < t->held_count && info->si_signo < KERNEL_SIGRTMIN; i++)
 		if (t->held[i].info.si_signo == info->si_signo)

@@ -244,7 +244,7 @@ static void shorten_timeout(struct prr_record_task *t)
 
 	if (!in_ms || left <= 0)
 		return;
-	left -= (int64_t)((prr_record_now() - t->call_start_ns) / 1000000);
+	left -= (int64_t)((prr_now() - t->call_start_ns) / 1000000);
 	t->regs.r10 = (uint64_t)(left > 0 ? left : 0);
 	t->regs_dirty = true;
 }

@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../shared/probe.h"
 #include "../shared/step.h"
@@ -29,6 +26,11 @@ enum {
 	HEADER_END = 576   /* reserved bytes, XSTATE_BV */
 };
 
+/* A loop without events that never comes to the place would be run for ever: it has this
+ * many times as long as when it was recorded, and some. */
+#define PATIENCE 100
+#define PATIENCE_NS 30000000000ull
+
 struct search {
 	const struct prr_field_point *point;
 	struct prr_field_word *words; /* borrowed */
@@ -44,15 +46,6 @@ struct search {
 	uint64_t candidates, hashed; /* stops, and how many needed a full hash */
 	uint8_t here[XSTATE_MAX];
 };
-
-/* No vdso: its clock executes rdtsc, which faults here. */
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 /* ------------------------------------------------------------------- tests */
 
@@ -310,6 +303,8 @@ static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, stru
 		int signo;
 
 		PRR_TRY(prr_replay_advance(s, t, &arrival, &signo, err));
+		if (arrival == PRR_ARRIVAL_LATE)
+			return not_found(s, t, search, "its time was long over", err);
 		if (arrival == PRR_ARRIVAL_SYSCALL)
 			return not_found(s, t, search, "a system call came", err);
 		if (signo != SIGTRAP || !prr_probe_is_trap(&search->probe, &t->regs))
@@ -364,7 +359,10 @@ static enum prr_status find(struct prr_replay *s, struct prr_replay_task *t, str
 	PRR_TRY(prr_probe_open(
 		&search->probe, t->tid, &t->as->mappings, s->event->position.site, err));
 	t->regs_dirty = true; /* calls were injected */
+	s->deadline_ns = prr_now() + PATIENCE_NS + PATIENCE * (s->event->time_ns - s->last_time_ns);
 	enum prr_status status = search_for(s, t, search, err);
+
+	s->deadline_ns = PRR_INTERRUPT_NEVER;
 
 	if (status == PRR_OK)
 		status = prr_probe_close(&search->probe, t->tid, err);
@@ -376,7 +374,7 @@ enum prr_status prr_replay_preempt_event(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
 	struct search *search = calloc(1, sizeof(*search));
-	uint64_t began_ns = now();
+	uint64_t began_ns = prr_now();
 
 	if (!search)
 		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
@@ -386,7 +384,7 @@ enum prr_status prr_replay_preempt_event(
 	s->points.counted += search->point && search->point->method == PRR_POINT_COUNT;
 	s->points.candidates += search->candidates;
 	s->points.hashed += search->hashed;
-	s->points.spent_ns += now() - began_ns;
+	s->points.spent_ns += prr_now() - began_ns;
 	free(search);
 	PRR_TRY(status);
 	PRR_TRY(prr_replay_check_regs(s, t, err));

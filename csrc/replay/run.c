@@ -37,22 +37,28 @@ static bool from_outside(struct prr_replay_task *t, int signo)
 enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task *t,
 	enum prr_arrival *arrival, int *signo, struct prr_error *err)
 {
-	(void)s;
 	PRR_TRY(flush_regs(t, err));
 	for (;;) {
 		int status;
 
 		if (!prr_ptrace_resume(t->tid, PRR_RESUME_SYSEMU, 0))
 			return gone(t, err);
+		prr_interrupter_enter(&s->interrupter, t->tid, s->deadline_ns);
 		pid_t got = waitpid(t->tid, &status, __WALL);
 
 		while (got < 0 && errno == EINTR)
 			got = waitpid(t->tid, &status, __WALL);
+		bool late = prr_interrupter_leave(&s->interrupter);
+
 		if (got != t->tid || !WIFSTOPPED(status))
 			return gone(t, err);
 		if (prr_status_is_syscall(status) ||
 			prr_status_event(status) == PTRACE_EVENT_SECCOMP) {
 			*arrival = PRR_ARRIVAL_SYSCALL;
+			break;
+		}
+		if (late && prr_status_event(status) == PTRACE_EVENT_STOP) {
+			*arrival = PRR_ARRIVAL_LATE;
 			break;
 		}
 		if (prr_status_event(status) == 0 && !from_outside(t, WSTOPSIG(status))) {

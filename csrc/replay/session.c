@@ -77,7 +77,11 @@ enum prr_status prr_replay_create(const struct prr_replay_options *options,
 		prr_replay_destroy(s);
 		return prr_fail_errno(err, "cannot set up a replay session");
 	}
-	enum prr_status status = prr_replay_spawn(s, err);
+	s->deadline_ns = PRR_INTERRUPT_NEVER;
+	enum prr_status status = prr_interrupter_init(&s->interrupter, err);
+
+	if (status == PRR_OK)
+		status = prr_replay_spawn(s, err);
 
 	if (status != PRR_OK) {
 		prr_replay_destroy(s);
@@ -110,6 +114,7 @@ void prr_replay_destroy(struct prr_replay *s)
 			reap(s->tasks->tid);
 		prr_replay_drop_task(s, s->tasks);
 	}
+	prr_interrupter_deinit(&s->interrupter);
 	if (CPU_COUNT(&s->old_affinity) > 0)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	prr_replay_objects_deinit(s);
@@ -229,6 +234,7 @@ static enum prr_status loop(
 		s->written_as_uid = 0;
 		PRR_TRY(prr_replay_note_stored(s, err));
 		PRR_TRY(replay_event(s, err));
+		s->last_time_ns = s->event->time_ns;
 	}
 	stop->kind = PRR_REPLAY_STOP_ENDED;
 	stop->status = s->status;

@@ -17,6 +17,7 @@
 
 #include "../shared/error.h"
 #include "../shared/inject.h"
+#include "../shared/interrupter.h"
 #include "../shared/layout.h"
 #include "../shared/mappings.h"
 #include "../shared/mem.h"
@@ -82,6 +83,9 @@ struct prr_replay {
 	struct prr_stored *stored;     /* owned */
 	size_t stored_count, stored_capacity;
 	struct prr_point_stats points;
+	struct prr_interrupter interrupter;
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC: no task runs on beyond it */
+	uint64_t last_time_ns; /* time_ns of the event before */
 	int stub_fd;                   /* memfd of the stub program */
 	cpu_set_t old_affinity;
 	uint64_t last_index;
@@ -108,7 +112,8 @@ const void *prr_field_find(const struct prr_event *event, uint16_t tag, size_t s
 /* run.c: moving a task to its next event */
 enum prr_arrival {
 	PRR_ARRIVAL_SYSCALL, /* a syscall entry, not executed */
-	PRR_ARRIVAL_SIGNAL   /* a fault: *signo */
+	PRR_ARRIVAL_SIGNAL,  /* a fault: *signo */
+	PRR_ARRIVAL_LATE     /* none of these by s->deadline_ns; somewhere in user code */
 };
 PRR_MUST_USE enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task *t,
 	enum prr_arrival *arrival, int *signo, struct prr_error *err);
