@@ -38,7 +38,7 @@ static void generate(unsigned char *at, uint32_t k, int pad)
 
 static void execute(const unsigned char *at, uint32_t k, const char *name)
 {
-	uint32_t (*function)(void) = (uint32_t(*)(void))(uintptr_t)at;
+	uint32_t (*function)(void) = (uint32_t (*)(void))(uintptr_t)at;
 	uint32_t got = function();
 
 	CHECK(got == wanted(k));
@@ -50,8 +50,7 @@ int main(void)
 	unsigned char *writable, *again;
 
 	alarm_every(2000);
-	writable = mmap(
-		NULL, CODE_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	writable = mmap(NULL, CODE_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(writable != MAP_FAILED);
 	for (int i = 0; i < 4; i++) {
 		CHECK(mprotect(writable, CODE_LEN, PROT_READ | PROT_WRITE) == 0);

@@ -76,7 +76,8 @@ static void *thread(void *arg)
 
 int main(void)
 {
-	struct sigaction action = { .sa_sigaction = on_sample, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = on_sample,
+		.sa_flags = SA_SIGINFO | SA_RESTART };
 	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
 	uint32_t results[3];
 	pthread_t t[2];

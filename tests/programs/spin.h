@@ -67,8 +67,8 @@ static inline void spin_as_processes(struct spin *s)
 static inline void spin_both_ways(
 	int count, int rounds, void (*body)(struct spin *, unsigned), void (*also)(struct spin *))
 {
-	struct spin *s = mmap(
-		NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct spin *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(s != MAP_FAILED && count <= SPIN_MOST);
 	for (int way = 0; way < 2; way++) {
