@@ -609,6 +609,8 @@ PRR_MUST_USE enum prr_status prr_record_deliver_after_answer(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Is a signal pending that t takes before its next instruction? */
 bool prr_record_signal_is_due(struct prr_record_task *t);
+/* Has the instruction before raised a signal that t has not taken yet? */
+bool prr_record_fault_is_pending(struct prr_record_task *t);
 /* t stands at a seccomp stop and has held signals: delivers them before the
  * syscall. *delivered is false when none could be. */
 PRR_MUST_USE enum prr_status prr_record_deliver_at_entry(

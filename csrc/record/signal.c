@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/ucontext.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "../shared/inject.h"
@@ -169,6 +171,22 @@ bool prr_record_signal_is_due(struct prr_record_task *t)
 	return false;
 }
 
+bool prr_record_fault_is_pending(struct prr_record_task *t)
+{
+	siginfo_t infos[16];
+	struct __ptrace_peeksiginfo_args args = { .nr = 16 };
+	long count;
+
+	do {
+		count = ptrace(PTRACE_PEEKSIGINFO, t->uid.tid, &args, infos);
+		for (long i = 0; i < count; i++)
+			if (prr_record_is_fault(infos[i].si_signo, &infos[i]))
+				return true;
+		args.off += 16;
+	} while (count == 16);
+	return false;
+}
+
 /* ------------------------------------------------------------- held signals */
 
 enum prr_status prr_record_hold(
@@ -292,6 +310,23 @@ static bool is_step_stop(int status)
 	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && prr_status_event(status) == 0;
 }
 
+/* At popf and iret the kernel takes the TF of our step for the program's own
+ * (is_setting_trap_flag(), arch/x86/kernel/step.c), and saves it in the frame. */
+static void clean_frame(const struct prr_record_task *t, const struct prr_regs *before)
+{
+	/* Behind the return address: struct ucontext, gregs[REG_EFL]. */
+	uint64_t addr = t->regs.rsp + sizeof(uint64_t) + offsetof(ucontext_t, uc_mcontext) +
+		REG_EFL * sizeof(uint64_t);
+	uint64_t flags;
+
+	if ((before->rflags & PRR_FLAG_TF) ||
+		!prr_mem_read(t->uid.tid, prr_remote(addr), &flags, sizeof(flags)) ||
+		!(flags & PRR_FLAG_TF))
+		return;
+	flags &= ~PRR_FLAG_TF;
+	(void)prr_mem_write(t->uid.tid, prr_remote(addr), &flags, sizeof(flags));
+}
+
 /* Steps into the handler. t stands at a signal-delivery-stop whose siginfo is
  * *info. */
 static enum prr_status enter_handler(struct prr_record *s, struct prr_record_task *t,
@@ -318,6 +353,7 @@ static enum prr_status enter_handler(struct prr_record *s, struct prr_record_tas
 	t->has_status = false;
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK;
+	clean_frame(t, &before);
 	after_delivery(t, info->si_signo);
 	t->state = PRR_TASK_READY;
 	t->vague_place = true;

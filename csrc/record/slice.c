@@ -187,7 +187,9 @@ enum prr_status prr_record_time_up(
 		return PRR_OK; /* killed meanwhile */
 	look_for_spinning(s, t, prr_now());
 	PRR_TRY(prr_counting_measure(s, t, err));
-	if (!is_due(s, t, prr_now())) {
+	/* A PTRACE_INTERRUPT comes before a signal, even of the instruction just done: that
+	 * is no place to step from. */
+	if (!is_due(s, t, prr_now()) || (t->moved && prr_record_fault_is_pending(t))) {
 		/* A slice begins anew where nobody waits. */
 		if (!other_can_run(s, t) && !s->options->always_preempt)
 			s->slice_start_ns = prr_now();

@@ -148,6 +148,16 @@ static void clean_pushed_flags(pid_t tid, const struct prr_regs *before, const s
 	prr_mem_write(tid, prr_remote(now->rsp + 1), &high, 1);
 }
 
+/* From popf and iret on, until the task is resumed otherwise, the kernel takes the TF of
+ * our steps for the program's own (enable_single_step(), arch/x86/kernel/step.c). */
+static void forget_step(pid_t tid, const struct prr_regs *before, struct prr_regs *now)
+{
+	if ((before->rflags & PRR_FLAG_TF) || !(now->rflags & PRR_FLAG_TF))
+		return;
+	now->rflags &= ~PRR_FLAG_TF;
+	(void)prr_ptrace_set_regs(tid, now);
+}
+
 enum prr_step_result prr_step(
 	pid_t tid, const struct prr_next_insn *insn, struct prr_regs *regs, int *status)
 {
@@ -159,10 +169,15 @@ enum prr_step_result prr_step(
 	do
 		got = waitpid(tid, status, __WALL);
 	while (got < 0 && errno == EINTR);
-	if (got != tid || !WIFSTOPPED(*status) || WSTOPSIG(*status) != SIGTRAP ||
-		prr_status_event(*status) != 0 || !prr_ptrace_get_regs(tid, regs))
+	if (got != tid || !WIFSTOPPED(*status) || !prr_ptrace_get_regs(tid, regs))
 		return PRR_STEP_OTHER;
+	if (WSTOPSIG(*status) != SIGTRAP || prr_status_event(*status) != 0) {
+		forget_step(tid, &before, regs);
+		return PRR_STEP_OTHER;
+	}
 	if (insn->pushes_flags)
 		clean_pushed_flags(tid, &before, regs);
+	if (!insn->pops_flags)
+		forget_step(tid, &before, regs);
 	return PRR_STEP_DONE;
 }

@@ -18,6 +18,7 @@ struct prr_next_insn {
 	bool is_event; /* syscall, rdtsc, cpuid, int, ud2, ...: reaching it is an event itself */
 	bool is_repeated; /* a string instruction with a rep prefix */
 	bool pushes_flags; /* pushf */
+	bool pops_flags;   /* popf, iret */
 	/* Addresses of its memory operands. */
 	uint64_t operands[PRR_OPERANDS_MAX];
 	size_t operand_count;
@@ -28,7 +29,7 @@ bool prr_step_look(pid_t tid, const struct prr_regs *regs, struct prr_next_insn 
 
 enum prr_step_result {
 	PRR_STEP_DONE, /* *regs are the new ones; t stands at the SIGTRAP's signal-delivery-stop */
-	PRR_STEP_OTHER /* something else came: *status says what */
+	PRR_STEP_OTHER /* something else came: *status says what, *regs are of that stop */
 };
 /* Executes one instruction, which must not be `is_event` nor `is_repeated`, in a
  * stopped task whose kernel registers are *regs. The trap of the step itself has done
