@@ -27,13 +27,13 @@ from rich.table import Table
 
 from benchmarks.bench import ROOT, environment
 from benchmarks.clock_programs import Program, programs
-from pyrr.model.events import EventKind
-from pyrr.native import TraceReader
 
 WITH_POINTS = (sys.executable, "-m", "tests.support.with_points")
 SLICES_MS = (50.0, 5.0, 0.3)
 NEVER_MS = 1e9
 LOAD_MILLIONS = 150
+WORTH_SECONDS = 0.1
+"""Less than that is mostly noise of start-up."""
 COST_GOALS = {10: 0.05, 1024: 0.10}
 SPENT_GOAL = 0.05
 REPLAY_GOALS = {50.0: 1.5, 5.0: 1.5, 0.3: 4.0}
@@ -43,8 +43,8 @@ REPLAY_GOALS = {50.0: 1.5, 5.0: 1.5, 0.3: 4.0}
 class Places:
     """One program with one slice; `us_each`: how long the task stands still for a place.
 
-    `slice_ms` is the median recorded slice that ends at a place. `replay_ratio` compares all
-    such slices, in replay with the search for their places.
+    Seconds are without pyrr's start-up; `record` is without the naming, too: what the program
+    itself took. `replay` has all of the search for the places.
     """
 
     name: str
@@ -55,7 +55,8 @@ class Places:
     hashed: int
     hashed_in_replay: int
     us_each: float
-    slice_ms: float
+    record: float
+    replay: float
     replay_ratio: float
 
 
@@ -123,38 +124,33 @@ class Runner:
         """Seconds and what finding places took."""
         return self._run(["replay", str(self.trace), str(self._stats), "registers"], b"")
 
-    def slices_ns(self) -> list[int]:
-        """Of each place: the time since the event before, the naming included."""
-        found = []
-        before = 0
-        with TraceReader(self.trace) as reader:
-            for event in reader:
-                if event.kind is EventKind.PREEMPT:
-                    found.append(event.time_ns - before)
-                before = event.time_ns
-        return found
+    def start_up(self) -> tuple[float, float]:
+        """Seconds of recording and of replaying a program that does nothing."""
+        runs = [(self.record(("true",), "share", 50)[0], self.replay()[0]) for _ in range(3)]
+        return min(run[0] for run in runs), min(run[1] for run in runs)
 
 
-def places(runner: Runner, program: Program, slice_ms: float) -> Places:
+def places(
+    runner: Runner, program: Program, slice_ms: float, start_up: tuple[float, float]
+) -> Places:
     """One recording and one replay."""
-    _, named = runner.record(program.command, "preempt", slice_ms, program.stdin)
-    slices = runner.slices_ns()
-    _, found = runner.replay()
+    recording, named = runner.record(program.command, "preempt", slice_ms, program.stdin)
+    replaying, found = runner.replay()
     points = named["points"]
-    each_ns = named["spent_ns"] / points if points else 0.0
-    # What naming takes lies between two events, too.
-    ran_ns = sum(max(0.0, one - each_ns) for one in slices)
+    record = max(0.0, recording - start_up[0] - named["spent_ns"] / 1e9)
+    replay = max(0.0, replaying - start_up[1])
     return Places(
         name=program.name,
         slice=slice_ms,
         points=points,
         counted=named["counted"],
-        false=max(0, found["candidates"] - (found["points"] - found["counted"])),
+        false=max(0, found["candidates"] - found["points"]),
         hashed=named["hashed"],
         hashed_in_replay=found["hashed"],
-        us_each=each_ns / 1e3,
-        slice_ms=max(0.0, statistics.median(slices) - each_ns) / 1e6 if slices else 0.0,
-        replay_ratio=found["spent_ns"] / ran_ns if ran_ns else 0.0,
+        us_each=named["spent_ns"] / points / 1e3 if points else 0.0,
+        record=record,
+        replay=replay,
+        replay_ratio=replay / record if record else 0.0,
     )
 
 
@@ -222,7 +218,7 @@ def verdict(value: float, goal: float) -> str:
 def places_table(rows: list[Places]) -> Table:
     """Naming and finding."""
     titles = ["program", "slice ms", "points", "counted", "false", "hashed", "hashed in replay"]
-    titles += ["us/place", "slice ran ms", "replay/record", "goal"]
+    titles += ["us/place", "record s", "replay s", "ratio", "goal"]
     shown = [
         [
             row.name,
@@ -233,14 +229,21 @@ def places_table(rows: list[Places]) -> Table:
             str(row.hashed),
             str(row.hashed_in_replay),
             f"{row.us_each:.0f}",
-            f"{row.slice_ms:.2f}",
+            f"{row.record:.3f}",
+            f"{row.replay:.3f}",
             f"{row.replay_ratio:.2f}",
-            f"<= {goal} {verdict(row.replay_ratio, goal)}" if row.points else "",
+            f"<= {goal} {verdict(row.replay_ratio, goal)}"
+            if row.points and row.record > WORTH_SECONDS
+            else "",
         ]
         for row in rows
         for goal in [REPLAY_GOALS[row.slice]]
     ]
-    return filled("places named (recording) and found (replay); slices: sums", titles, shown)
+    return filled(
+        "places named (recording) and found (replay); seconds: without start-up and naming",
+        titles,
+        shown,
+    )
 
 
 def cost_table(rows: list[Cost]) -> Table:
@@ -307,10 +310,11 @@ def measured(
     costs: list[Cost] = []
     delays: list[Delay] = []
     wanted = options.only
+    start_up = runner.start_up()
     for program in programs(runner.work):
         for slice_ms in SLICES_MS if not wanted or program.name in wanted else ():
             say(f"{program.name}, {slice_ms:g} ms")
-            rows.append(places(runner, program, slice_ms))
+            rows.append(places(runner, program, slice_ms, start_up))
     for memory in ("anonymous", "file"):
         for megabytes in COST_GOALS if not wanted or "cost" in wanted else ():
             say(f"{megabytes} MB of {memory}")

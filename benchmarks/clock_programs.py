@@ -36,7 +36,7 @@ def _build(work: Path) -> None:
 def programs(work: Path) -> list[Program]:
     """Those that are installed, with the files they need made in `work`."""
     _build(work)
-    generating.text_file(work / "words", 1 << 20)
+    generating.text_file(work / "words", 3 << 20)
     functions = (
         f"int f{n}(int *a, int n) {{ int s = 0; for (int i = 0; i < n; i++) {{"
         f" s += a[i] * {n}; if (s % {n + 2} == 1) s ^= a[n - i - 1]; }} return s; }}\n"
@@ -52,13 +52,13 @@ def programs(work: Path) -> list[Program]:
         ),
         Program(name="gcc", command=("gcc", "-O2", "-S", "many.c", "-o", "-")),
         Program(name="perl", command=("perl", str(WORKLOADS / "words.pl"), "words", "3")),
-        Program(name="sqlite3", command=("sqlite3", ":memory:"), stdin=generating.inserts(20_000)),
+        Program(name="sqlite3", command=("sqlite3", ":memory:"), stdin=generating.inserts(80_000)),
         Program(name="xz", command=("xz", "-T2", "-6", "--block-size=131072", "-c", "words")),
         Program(name="gzip", command=("gzip", "-9c", "words")),
         Program(name="node", command=("node", str(WORKLOADS / "mixing.js"), "20")),
         Program(name="java", command=java),
-        Program(name="go", command=("./mixing", "80")),
-        Program(name="c++", command=("./unordered", "200")),
+        Program(name="go", command=("./mixing", "400")),
+        Program(name="c++", command=("./unordered", "1000")),
     ]
     return [
         program
