@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "../shared/page_hash.h"
+#include "../shared/page_history.h"
 #include "session.h"
 
 /* Of an out-of-turn sample: about 0.1 ms. */

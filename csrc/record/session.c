@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * The record session: creation, task table, the run loop. */
+#include "../shared/page_history.h"
 #include "session.h"
 
 #include <errno.h>
@@ -182,6 +183,7 @@ void prr_record_destroy(struct prr_record *s)
 	prr_mapped_deinit(&s->mapped);
 	free(s->local_mounts.ids);
 	free(s->orphans);
+	prr_fingerprint_deinit(&s->place);
 	free(s->stop_path);
 	free(s->stop_name);
 	free(s->stop_text);

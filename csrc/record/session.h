@@ -22,6 +22,7 @@
 
 #include "../shared/bpf.h"
 #include "../shared/error.h"
+#include "../shared/fingerprint.h"
 #include "../shared/insn.h"
 #include "../shared/interrupter.h"
 #include "../shared/layout.h"
@@ -314,6 +315,7 @@ struct prr_record {
 	struct prr_ranges room; /* reused: outputs of a call at full size */
 	uint8_t *buffer; /* owned; for copying outputs */
 	size_t buffer_size;
+	struct prr_fingerprint place; /* reused: the last one that was named */
 	uint8_t xstate[PRR_XSTATE_MAX];
 };
 
@@ -411,15 +413,6 @@ PRR_MUST_USE enum prr_status prr_record_point_hashes(
 /* The same view of t's memory; view->stack_pointers is the caller's to free. */
 PRR_MUST_USE enum prr_status prr_record_memory_view(struct prr_record *s, struct prr_record_task *t,
 	struct prr_memory_view *view, struct prr_error *err);
-
-/* page_history.c: pages of an AddressSpace that change often */
-struct prr_page_history;
-void prr_page_history_free(struct prr_page_history *history);
-/* Takes in all hashes of now. */
-PRR_MUST_USE enum prr_status prr_page_history_update(struct prr_page_history **history,
-	const struct prr_field_page_hash *hashes, size_t count, struct prr_error *err);
-/* Up to `room` of the pages that changed most often; returns how many. */
-size_t prr_page_history_busy(const struct prr_page_history *history, uint64_t *pages, size_t room);
 
 /* syscall.c */
 PRR_MUST_USE enum prr_status prr_record_entry(

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../shared/page_hash.h"
 #include "session.h"
 
 /* -------------------------------------------------------- names of mapped files */
@@ -185,41 +184,55 @@ static enum prr_status stack_pointers(const struct prr_replay *s, const struct p
 	return PRR_OK;
 }
 
-static const struct prr_field *hashes_of(const struct prr_event *event)
+enum prr_status prr_replay_memory_view(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_memory_view *view, struct prr_error *err)
 {
-	for (size_t i = 0; i < event->field_count; i++)
-		if (event->fields[i].tag == PRR_FIELD_PAGE_HASHES)
-			return &event->fields[i];
-	return NULL;
-}
-
-/* view->stack_pointers is the caller's to free. */
-static enum prr_status look(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_memory_view *view, struct difference *d, struct prr_error *err)
-{
-	const struct prr_field *field = hashes_of(s->event);
-	struct prr_page_hashes here = { 0 };
 	uint64_t *pointers;
 
 	*view = (struct prr_memory_view){ .tid = t->tid, .mappings = &t->as->mappings };
 	PRR_TRY(stack_pointers(s, t->as, &pointers, &view->stack_pointer_count, err));
 	view->stack_pointers = pointers;
+	return PRR_OK;
+}
+
+bool prr_replay_hashes_of(
+	const struct prr_event *event, const struct prr_field_page_hash **hashes, size_t *count)
+{
+	for (size_t i = 0; i < event->field_count; i++) {
+		const struct prr_field *field = &event->fields[i];
+
+		if (field->tag != PRR_FIELD_PAGE_HASHES)
+			continue;
+		/* Fields are 8-aligned in the reader's block: docs/TRACE_FORMAT.md. */
+		*hashes = (const struct prr_field_page_hash *)(const void *)field->data;
+		*count = field->len / sizeof(**hashes);
+		return true;
+	}
+	return false;
+}
+
+/* view->stack_pointers is the caller's to free. */
+static enum prr_status look(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_page_hash *hashes, size_t count, struct prr_memory_view *view,
+	struct difference *d, struct prr_error *err)
+{
+	struct prr_page_hashes here = { 0 };
+
+	PRR_TRY(prr_replay_memory_view(s, t, view, err));
 	enum prr_status status = prr_page_hashes_take(view, SIZE_MAX, &here, err);
 
-	/* Fields are 8-aligned in the reader's block: docs/TRACE_FORMAT.md. */
 	if (status == PRR_OK)
-		compare(view, (const struct prr_field_page_hash *)(const void *)field->data,
-			field->len / sizeof(struct prr_field_page_hash), &here, d);
+		compare(view, hashes, count, &here, d);
 	prr_page_hashes_deinit(&here);
 	return status;
 }
 
-enum prr_status prr_replay_memory_differs(
-	struct prr_replay *s, struct prr_replay_task *t, uint64_t *page, struct prr_error *err)
+enum prr_status prr_replay_memory_differs(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_fingerprint_view *place, uint64_t *page, struct prr_error *err)
 {
 	struct prr_memory_view view = { 0 };
 	struct difference d = { 0 };
-	enum prr_status status = look(s, t, &view, &d, err);
+	enum prr_status status = look(s, t, place->hashes, place->hash_count, &view, &d, err);
 
 	free((void *)(uintptr_t)view.stack_pointers);
 	*page = d.count ? d.addr : 0;
@@ -227,14 +240,13 @@ enum prr_status prr_replay_memory_differs(
 }
 
 enum prr_status prr_replay_page_differs(struct prr_replay *s, struct prr_replay_task *t,
-	uint64_t page, bool *differs, struct prr_error *err)
+	const struct prr_fingerprint_view *place, uint64_t page, bool *differs,
+	struct prr_error *err)
 {
-	const struct prr_field *field = hashes_of(s->event);
-	const struct prr_field_page_hash *expected =
-		(const struct prr_field_page_hash *)(const void *)field->data;
-	size_t low = 0, high = field->len / sizeof(*expected);
-	struct prr_memory_view view = { .tid = t->tid, .mappings = &t->as->mappings };
-	uint64_t *pointers, actual;
+	const struct prr_field_page_hash *expected = place->hashes;
+	size_t low = 0, high = place->hash_count;
+	struct prr_memory_view view;
+	uint64_t actual;
 
 	while (low < high && expected[low + (high - low) / 2].addr != page) {
 		size_t middle = low + (high - low) / 2;
@@ -247,30 +259,27 @@ enum prr_status prr_replay_page_differs(struct prr_replay *s, struct prr_replay_
 	*differs = false;
 	if (low >= high)
 		return PRR_OK;
-	PRR_TRY(stack_pointers(s, t->as, &pointers, &view.stack_pointer_count, err));
-	view.stack_pointers = pointers;
+	PRR_TRY(prr_replay_memory_view(s, t, &view, err));
 	*differs = prr_page_hash_one(&view, page, &actual) &&
 		actual != expected[low + (high - low) / 2].hash;
-	free(pointers);
+	free((void *)(uintptr_t)view.stack_pointers);
 	return PRR_OK;
 }
 
 /* A few words of a page that differ, spread over it. */
-static void compare_page(const struct prr_field *field, const uint8_t *here,
+static void compare_page(const struct prr_page_image *there, const uint8_t *here,
 	struct prr_field_word *words, size_t room, size_t *count)
 {
 	enum { EACH = 2, WORD = 4 };
-	const uint8_t *there = field->data + sizeof(struct prr_field_page);
 	size_t taken = 0;
 
 	for (size_t at = 0; at < PRR_PAGE_SIZE && taken < EACH && *count < room; at += WORD) {
 		struct prr_field_word *word = &words[*count];
 
-		if (memcmp(here + at, there + at, WORD) == 0)
+		if (memcmp(here + at, there->bytes + at, WORD) == 0)
 			continue;
-		memcpy(&word->addr, field->data, sizeof(word->addr));
-		word->addr += at;
-		memcpy(&word->value, there + at, WORD);
+		word->addr = there->head.addr + at;
+		memcpy(&word->value, there->bytes + at, WORD);
 		word->varying = 1;
 		++*count;
 		taken++;
@@ -278,34 +287,27 @@ static void compare_page(const struct prr_field *field, const uint8_t *here,
 }
 
 enum prr_status prr_replay_words_differ(struct prr_replay *s, struct prr_replay_task *t,
-	struct prr_field_word *words, size_t room, size_t *count, struct prr_error *err)
+	const struct prr_fingerprint_view *place, struct prr_field_word *words, size_t room,
+	size_t *count, struct prr_error *err)
 {
-	struct prr_memory_view view = { .tid = t->tid, .mappings = &t->as->mappings };
+	struct prr_memory_view view;
 	uint8_t page[PRR_PAGE_SIZE];
-	uint64_t *pointers, addr;
 
 	*count = 0;
-	PRR_TRY(stack_pointers(s, t->as, &pointers, &view.stack_pointer_count, err));
-	view.stack_pointers = pointers;
-	for (size_t i = 0; i < s->event->field_count && *count < room; i++) {
-		const struct prr_field *field = &s->event->fields[i];
-
-		if (field->tag != PRR_FIELD_PAGE ||
-			field->len != sizeof(struct prr_field_page) + PRR_PAGE_SIZE)
-			continue;
-		memcpy(&addr, field->data, sizeof(addr));
-		if (prr_page_read(&view, addr, page))
-			compare_page(field, page, words, room, count);
-	}
-	free(pointers);
+	PRR_TRY(prr_replay_memory_view(s, t, &view, err));
+	for (size_t i = 0; i < place->page_count && *count < room; i++)
+		if (prr_page_read(&view, place->pages[i]->head.addr, page))
+			compare_page(place->pages[i], page, words, room, count);
+	free((void *)(uintptr_t)view.stack_pointers);
 	return PRR_OK;
 }
 
-static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
+static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_field_page_hash *hashes, size_t count, struct prr_error *err)
 {
 	struct prr_memory_view view = { 0 };
 	struct difference d = { 0 };
-	enum prr_status status = look(s, t, &view, &d, err);
+	enum prr_status status = look(s, t, hashes, count, &view, &d, err);
 
 	if (status == PRR_OK && d.count)
 		status = report(s, t, &view, &d, err);
@@ -317,8 +319,12 @@ static enum prr_status check(struct prr_replay *s, struct prr_replay_task *t, st
 enum prr_status prr_replay_check_memory(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
+	const struct prr_field_page_hash *hashes;
+	size_t count;
+
 	if (!s->options->check_memory)
 		return PRR_OK;
 	PRR_TRY(note_names(s, err));
-	return hashes_of(s->event) ? check(s, t, err) : PRR_OK;
+	return prr_replay_hashes_of(s->event, &hashes, &count) ? check(s, t, hashes, count, err)
+							       : PRR_OK;
 }

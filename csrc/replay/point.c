@@ -1,219 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * Finding the place of a PREEMPT event again: from the task's last event it runs
- * with a probe at the site, until the state there is the recorded one.
- *
- * By fingerprint a candidate passes, from cheap to dear: the stub's tests, without a
- * stop; all registers and XSTATE; the pages that told earlier candidates apart; all
- * pages. What a candidate failed by is learned, and put first. */
-#include <errno.h>
-#include <stdlib.h>
+ * Finding the place of a PREEMPT event again, from the task's last event on. */
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
-#include "../shared/probe.h"
-#include "../shared/step.h"
-#include "session.h"
-
-enum {
-	PAGES_LEARNED = 16,
-	REPLANTS_MAX = 20,
-	WORDS_LEARNED = 8, /* from one candidate */
-	XSTATE_MAX = 16384,
-	/* Of the XSAVE area (Intel SDM vol. 1, 13.4). */
-	FOP_AT = 6,
-	FDP_END = 24,             /* addresses of the last x87 instruction */
-	MXCSR_MASK_AT = 28,
-	MXCSR_MASK_END = 32,
-	SOFTWARE_AT = 464,
-	HEADER_END = 576   /* reserved bytes, XSTATE_BV */
-};
+#include "search.h"
 
 /* A loop without events that never comes to the place would be run for ever: it has this
  * many times as long as when it was recorded, and some. */
 #define PATIENCE 100
 #define PATIENCE_NS 30000000000ull
-
-struct search {
-	const struct prr_field_point *point;
-	struct prr_field_word *words; /* borrowed */
-	size_t word_count;
-	const uint8_t *xstate;        /* recorded; NULL: the trace has none */
-	size_t xstate_len;
-	struct prr_probe_test tests[PRR_PROBE_TESTS_MAX];
-	size_t test_count;
-	uint64_t pages[PAGES_LEARNED];
-	size_t page_count;
-	bool has_hashes;
-	bool careful; /* the program must not notice anything */
-	uint64_t guard, guard_len; /* pages made read-only: the probe lies in them; 0 none */
-	unsigned replants;         /* after the program wrote there */
-	struct prr_probe probe;
-	uint64_t candidates, hashed; /* stops, and how many needed a full hash */
-	uint8_t here[XSTATE_MAX];
-};
-
-/* ------------------------------------------------------------------- tests */
-
-static void add_test(struct search *search, const struct prr_probe_test *test)
-{
-	if (search->test_count < PRR_PROBE_TESTS_MAX && prr_probe_can_test(test, search->probe.avx))
-		search->tests[search->test_count++] = *test;
-}
-
-/* A test that told a candidate apart comes first from now on. */
-static bool learn_test(struct search *search, const struct prr_probe_test *test)
-{
-	if (!prr_probe_can_test(test, search->probe.avx))
-		return false;
-	for (size_t i = 0; i < search->test_count; i++)
-		if (memcmp(&search->tests[i], test, sizeof(*test)) == 0)
-			return false;
-	if (search->test_count == PRR_PROBE_TESTS_MAX)
-		search->test_count--;
-	memmove(&search->tests[1], &search->tests[0],
-		search->test_count * sizeof(search->tests[0]));
-	search->tests[0] = *test;
-	search->test_count++;
-	return true;
-}
-
-static void add_registers(struct search *search, const uint64_t regs[16], bool varying)
-{
-	for (uint32_t i = 0; i < 16; i++)
-		if ((search->point->varying >> i & 1) == varying)
-			add_test(search,
-				&(struct prr_probe_test){ .kind = PRR_PROBE_TEST_REG,
-					.index = i,
-					.value = (uint32_t)regs[i] });
-}
-
-static void add_words(struct search *search, pid_t tid, bool varying)
-{
-	uint32_t now;
-
-	for (size_t i = 0; i < search->word_count; i++) {
-		const struct prr_field_word *word = &search->words[i];
-
-		/* The stub reads it: it must be mapped, for all of the slice. */
-		if ((word->varying != 0) == varying &&
-			prr_mem_read(tid, prr_remote(word->addr), &now, sizeof(now)))
-			add_test(search,
-				&(struct prr_probe_test){ .kind = PRR_PROBE_TEST_WORD,
-					.addr = word->addr,
-					.value = word->value });
-	}
-}
-
-/* ------------------------------------------------------------- differences */
-
-static bool counts(size_t offset)
-{
-	return !(offset >= FOP_AT && offset < FDP_END) &&
-		!(offset >= MXCSR_MASK_AT && offset < MXCSR_MASK_END) &&
-		!(offset >= SOFTWARE_AT && offset < HEADER_END);
-}
-
-/* The first differing offset, rounded down to 4; or -1. */
-static int64_t xstate_difference(struct search *search, pid_t tid)
-{
-	size_t len;
-
-	if (!search->xstate ||
-		!prr_ptrace_get_xstate(tid, search->here, sizeof(search->here), &len))
-		return -1;
-	if (len > search->xstate_len)
-		len = search->xstate_len;
-	for (size_t i = 0; i < len; i++)
-		if (search->here[i] != search->xstate[i] && counts(i))
-			return (int64_t)(i & ~(size_t)3);
-	return -1;
-}
-
-static void learn_register(struct search *search, const struct prr_regs *expected,
-	const struct prr_regs *actual, bool *learned)
-{
-	uint64_t x[16], y[16];
-
-	prr_regs_encoded(expected, x);
-	prr_regs_encoded(actual, y);
-	for (uint32_t i = 0; i < 16; i++)
-		if (x[i] >> 32 != y[i] >> 32)
-			*learned |= learn_test(search,
-				&(struct prr_probe_test){ .kind = PRR_PROBE_TEST_REG_HIGH,
-					.index = i,
-					.value = (uint32_t)(x[i] >> 32) });
-}
-
-static bool words_differ(const struct search *search, pid_t tid)
-{
-	uint32_t now;
-
-	for (size_t i = 0; i < search->word_count; i++)
-		if (!prr_mem_read(tid, prr_remote(search->words[i].addr), &now, sizeof(now)) ||
-			now != search->words[i].value)
-			return true;
-	return false;
-}
-
-/* Registers, XSTATE, words. *learned: the stub can sift more from now on. */
-static bool state_differs(
-	struct prr_replay *s, struct prr_replay_task *t, struct search *search, bool *learned)
-{
-	uint64_t expected, actual;
-
-	if (prr_regs_difference(&s->event->regs, &t->regs, &expected, &actual)) {
-		learn_register(search, &s->event->regs, &t->regs, learned);
-		return true;
-	}
-	int64_t offset = xstate_difference(search, t->tid);
-
-	if (offset >= 0) {
-		struct prr_probe_test test = { .kind = PRR_PROBE_TEST_XSTATE,
-			.index = (uint32_t)offset };
-
-		memcpy(&test.value, search->xstate + offset, sizeof(test.value));
-		*learned = learn_test(search, &test);
-		return true;
-	}
-	return words_differ(search, t->tid);
-}
-
-static enum prr_status pages_differ(struct prr_replay *s, struct prr_replay_task *t,
-	struct search *search, bool *differs, bool *learned, struct prr_error *err)
-{
-	struct prr_field_word words[WORDS_LEARNED];
-	size_t count;
-
-	PRR_TRY(prr_replay_words_differ(s, t, words, WORDS_LEARNED, &count, err));
-	*differs = count > 0;
-	for (size_t i = 0; i < count; i++)
-		*learned |= learn_test(search,
-			&(struct prr_probe_test){ .kind = PRR_PROBE_TEST_WORD,
-				.addr = words[i].addr,
-				.value = words[i].value });
-	return PRR_OK;
-}
-
-static enum prr_status memory_differs(struct prr_replay *s, struct prr_replay_task *t,
-	struct search *search, bool *differs, struct prr_error *err)
-{
-	uint64_t page;
-
-	*differs = false;
-	for (size_t i = 0; i < search->page_count && !*differs; i++)
-		PRR_TRY(prr_replay_page_differs(s, t, search->pages[i], differs, err));
-	if (*differs || !search->has_hashes)
-		return PRR_OK;
-	search->hashed++;
-	PRR_TRY(prr_replay_memory_differs(s, t, &page, err));
-	*differs = page != 0;
-	if (page && search->page_count < PAGES_LEARNED)
-		search->pages[search->page_count++] = page;
-	return PRR_OK;
-}
-
-/* --------------------------------------------------------------- the search */
 
 static bool is_careful(const struct prr_replay_options *options, uint64_t index)
 {
@@ -223,288 +17,89 @@ static bool is_careful(const struct prr_replay_options *options, uint64_t index)
 	return false;
 }
 
-static enum prr_status not_found(struct prr_replay *s, struct prr_replay_task *t,
-	const struct search *search, const char *what, struct prr_error *err)
+static void look_at_pages(const struct prr_event *event, struct prr_fingerprint_view *place)
 {
-	if (!search->probe.hardware)
+	for (size_t i = 0; i < event->field_count; i++) {
+		const struct prr_field *field = &event->fields[i];
+
+		/* Fields are 8-aligned in the reader's block: docs/TRACE_FORMAT.md. */
+		if (field->tag == PRR_FIELD_PAGE && field->len == sizeof(struct prr_page_image) &&
+			place->page_count < PRR_FINGERPRINT_PAGES_MAX)
+			place->pages[place->page_count++] =
+				(const struct prr_page_image *)(const void *)field->data;
+	}
+}
+
+static enum prr_status target_of(struct prr_replay *s, const struct prr_event *event,
+	struct prr_search_target *ret, struct prr_error *err)
+{
+	struct prr_fingerprint_view *place = &ret->place;
+	const uint8_t *words = NULL;
+	size_t words_len = 0;
+
+	*ret = (struct prr_search_target){ .site = event->position.site,
+		.hits = event->position.hits,
+		.careful = is_careful(s->options, event->index) };
+	place->regs = &event->regs;
+	place->point = prr_field_find(event, PRR_FIELD_POINT, sizeof(*place->point), NULL, NULL);
+	if (!place->point)
+		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
+			"event %llu is a preemption without its place",
+			(unsigned long long)event->index);
+	if (prr_field_find(event, PRR_FIELD_WORDS, 0, &words, &words_len)) {
+		place->words = (const struct prr_field_word *)(const void *)words;
+		place->word_count = words_len / sizeof(*place->words);
+	}
+	if (!prr_field_find(event, PRR_FIELD_XSTATE_AFTER, 0, &place->xstate, &place->xstate_len))
+		place->xstate = NULL;
+	place->has_hashes = prr_replay_hashes_of(event, &place->hashes, &place->hash_count);
+	look_at_pages(event, place);
+	return PRR_OK;
+}
+
+static const char *instead(const struct prr_search_result *result)
+{
+	if (result->end == PRR_SEARCH_LOST)
+		return result->why;
+	if (result->end == PRR_SEARCH_LATE)
+		return "its time was long over";
+	return result->arrival == PRR_ARRIVAL_SYSCALL ? "a system call came"
+						      : strsignal(result->signo);
+}
+
+static enum prr_status not_found(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_search_result *result, struct prr_error *err)
+{
+	if (!result->hardware)
 		s->missed = s->event->index;
 	return prr_replay_diverged(s, t, err,
 		"%s (rip 0x%llx) before the place was found; %llu of the arrivals there "
 		"were looked at, the memory of %llu was compared",
-		what, (unsigned long long)t->regs.rip, (unsigned long long)search->candidates,
-		(unsigned long long)search->hashed);
-}
-
-/* Code that is not yet, or not always, what it is at the place must be left alone. */
-static bool code_is_settled(const struct prr_replay_task *t, const struct search *search)
-{
-	const struct prr_field_point *point = search->point;
-	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, search->probe.site);
-	uint8_t code[sizeof(point->code)];
-	size_t len = point->code_len < sizeof(code) ? point->code_len : sizeof(code);
-
-	/* Shared code may be written through another mapping, which no guard sees. */
-	return !search->careful && !(point->flags & PRR_POINT_CODE_TOUCHED) && m &&
-		!prr_mapping_is_shared(m) &&
-		prr_mem_peek_some(t->tid, prr_remote(search->probe.site), code, len) == len &&
-		memcmp(code, point->code, len) == 0;
-}
-
-/* Changes the protection of the pages that the patch lies in. */
-static enum prr_status protect(struct prr_replay *s, struct prr_replay_task *t,
-	const struct search *search, uint32_t prot, struct prr_error *err)
-{
-	uint64_t args[6] = { search->guard, search->guard_len, prot };
-	int64_t result;
-
-	return prr_replay_syscall(s, t, SYS_mprotect, args, &result, err);
-}
-
-/* Code that may be written: who writes where a stub is planted is to be seen doing it. */
-static enum prr_status guard(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
-	struct prr_error *err)
-{
-	uint64_t site = search->probe.site;
-	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, site);
-
-	if (!search->probe.has_stub || search->guard || !m || !(m->prot & PROT_WRITE))
-		return PRR_OK;
-	search->guard = prr_page_down(site);
-	search->guard_len = prr_page_up(site + search->probe.patch_len) - search->guard;
-	return protect(s, t, search, m->prot & ~(uint32_t)PROT_WRITE, err);
-}
-
-static enum prr_status unguard(struct prr_replay *s, struct prr_replay_task *t,
-	struct search *search, struct prr_error *err)
-{
-	const struct prr_field_mapping *m = prr_mappings_find(&t->as->mappings, search->guard);
-
-	if (!search->guard || !m)
-		return PRR_OK;
-	PRR_TRY(protect(s, t, search, m->prot, err));
-	search->guard = 0;
-	return PRR_OK;
-}
-
-static bool arm(struct prr_replay *s, struct prr_replay_task *t, struct search *search)
-{
-	if (search->point->method == PRR_POINT_COUNT)
-		return prr_probe_arm_count(&search->probe, t->tid, s->event->position.hits);
-	return prr_probe_arm_match(&search->probe, t->tid, search->tests, search->test_count);
-}
-
-/* Goes on from a candidate that was not it. */
-static enum prr_status pass(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
-	struct prr_error *err)
-{
-	struct prr_next_insn insn;
-	int status;
-
-	if (search->probe.has_stub && search->probe.armed) {
-		/* Behind the trap the stub executes the instruction. */
-		t->regs.rip = search->probe.code_addr + search->probe.stub.after_trap;
-		t->regs_dirty = true;
-		return PRR_OK;
-	}
-	bool settled = search->probe.hardware && search->replants < REPLANTS_MAX &&
-		code_is_settled(t, search);
-
-	if (search->probe.hardware && search->probe.armed && !settled)
-		return PRR_OK; /* the kernel has set RF: it does not trap again here */
-	(void)prr_probe_disarm(&search->probe, t->tid);
-	if (settled) { /* the code is there now */
-		search->replants++;
-		PRR_TRY(prr_probe_close(&search->probe, t->tid, err));
-		PRR_TRY(prr_probe_open(
-			&search->probe, t->tid, &t->as->mappings, s->event->position.site, err));
-	}
-	if (!prr_ptrace_set_regs(t->tid, &t->regs) || !prr_step_look(t->tid, &t->regs, &insn) ||
-		prr_step(t->tid, &insn, &t->regs, &status) != PRR_STEP_DONE)
-		return not_found(s, t, search, "the instruction there could not be stepped", err);
-	t->regs_dirty = false;
-	if (!arm(s, t, search))
-		return not_found(s, t, search, "the site is gone", err);
-	return guard(s, t, search, err);
-}
-
-/* t stands at the site, its registers the program's. */
-static enum prr_status judge(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
-	bool *found, struct prr_error *err)
-{
-	bool learned = false, differs = false;
-
-	search->candidates++;
-	*found = false;
-	if (state_differs(s, t, search, &learned)) {
-		/* A new stub begins with its test: t arrives at the site once more. */
-		if (learned && search->probe.has_stub)
-			return arm(s, t, search) ? PRR_OK
-						 : not_found(s, t, search, "the site is gone", err);
-		return pass(s, t, search, err);
-	}
-	/* The probe itself may lie in memory that is hashed: code that is written. */
-	(void)prr_probe_disarm(&search->probe, t->tid);
-	PRR_TRY(pages_differ(s, t, search, &differs, &learned, err));
-	if (!differs)
-		PRR_TRY(memory_differs(s, t, search, &differs, err));
-	*found = !differs;
-	if (*found)
-		return PRR_OK;
-	if (search->probe.has_stub && !arm(s, t, search))
-		return not_found(s, t, search, "the site is gone", err);
-	return learned && search->probe.has_stub ? PRR_OK : pass(s, t, search, err);
-}
-
-/* A stub has counted by itself; a breakpoint stops each time. */
-static enum prr_status count(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
-	bool *found, struct prr_error *err)
-{
-	search->candidates++;
-	*found = search->probe.has_stub || search->candidates == s->event->position.hits;
-	if (!*found)
-		return pass(s, t, search, err);
-	int64_t offset = xstate_difference(search, t->tid);
-
-	if (offset >= 0)
-		return prr_replay_diverged(s, t, err,
-			"XSTATE differs from the recorded one at byte %lld", (long long)offset);
-	return PRR_OK;
-}
-
-/* t stands where it writes into the code that holds the probe: the debug register does
- * until the code is what it is to be. */
-static enum prr_status let_write(struct prr_replay *s, struct prr_replay_task *t,
-	struct search *search, bool *handled, struct prr_error *err)
-{
-	siginfo_t info;
-
-	*handled = search->guard && prr_ptrace_get_siginfo(t->tid, &info) &&
-		(uint64_t)(uintptr_t)info.si_addr - search->guard < search->guard_len;
-	if (!*handled)
-		return PRR_OK;
-	/* The displaced instruction itself may be the one that writes. */
-	if (prr_probe_is_inside(&search->probe, t->regs.rip))
-		t->regs.rip = search->probe.site;
-	t->regs.rflags &= ~PRR_FLAG_RF;
-	t->regs.orig_rax = (uint64_t)-1;
-	(void)prr_probe_disarm(&search->probe, t->tid);
-	PRR_TRY(unguard(s, t, search, err));
-	t->regs_dirty = true;
-	PRR_TRY(prr_probe_close(&search->probe, t->tid, err));
-	prr_probe_use_hardware(&search->probe);
-	return arm(s, t, search) ? PRR_OK : not_found(s, t, search, "the site is gone", err);
-}
-
-static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
-	struct prr_error *err)
-{
-	bool found = false;
-
-	while (!found) {
-		enum prr_arrival arrival;
-		int signo;
-
-		PRR_TRY(prr_replay_advance(s, t, &arrival, &signo, err));
-		if (arrival == PRR_ARRIVAL_LATE)
-			return not_found(s, t, search, "its time was long over", err);
-		if (arrival == PRR_ARRIVAL_SYSCALL)
-			return not_found(s, t, search, "a system call came", err);
-		if (signo == SIGSEGV) {
-			bool handled;
-
-			PRR_TRY(let_write(s, t, search, &handled, err));
-			if (handled)
-				continue;
-		}
-		if (signo != SIGTRAP || !prr_probe_is_trap(&search->probe, &t->regs))
-			return not_found(s, t, search, strsignal(signo), err);
-		t->regs.rip = search->probe.site;
-		t->regs.orig_rax = (uint64_t)-1;
-		t->regs.rflags &= ~PRR_FLAG_RF;
-		t->regs_dirty = !search->probe.hardware;
-		if (search->point->method == PRR_POINT_COUNT)
-			PRR_TRY(count(s, t, search, &found, err));
-		else
-			PRR_TRY(judge(s, t, search, &found, err));
-	}
-	return PRR_OK;
-}
-
-static enum prr_status search_for(struct prr_replay *s, struct prr_replay_task *t,
-	struct search *search, struct prr_error *err)
-{
-	uint64_t regs[16];
-
-	prr_regs_encoded(&s->event->regs, regs);
-	for (int varying = 1; varying >= 0; varying--) {
-		add_registers(search, regs, varying);
-		add_words(search, t->tid, varying);
-	}
-	search->careful = is_careful(s->options, s->event->index);
-	if (search->careful ||
-		(search->point->method == PRR_POINT_FINGERPRINT && !code_is_settled(t, search)))
-		prr_probe_use_hardware(&search->probe);
-	if (!arm(s, t, search))
-		return not_found(s, t, search, "no probe can be planted", err);
-	PRR_TRY(guard(s, t, search, err));
-	return run(s, t, search, err);
-}
-
-static enum prr_status find(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
-	struct prr_error *err)
-{
-	const uint8_t *words = NULL;
-	size_t words_len = 0;
-
-	search->point =
-		prr_field_find(s->event, PRR_FIELD_POINT, sizeof(*search->point), NULL, NULL);
-	if (!search->point)
-		return prr_fail(err, PRR_ERR_TRACE, 0, NULL,
-			"event %llu is a preemption without its place",
-			(unsigned long long)s->event->index);
-	if (prr_field_find(s->event, PRR_FIELD_WORDS, 0, &words, &words_len)) {
-		search->words = (struct prr_field_word *)(uintptr_t)words;
-		search->word_count = words_len / sizeof(*search->words);
-	}
-	if (!prr_field_find(
-		    s->event, PRR_FIELD_XSTATE_AFTER, 0, &search->xstate, &search->xstate_len))
-		search->xstate = NULL;
-	search->has_hashes = prr_field_find(s->event, PRR_FIELD_PAGE_HASHES, 0, NULL, NULL) != NULL;
-	PRR_TRY(prr_probe_open(
-		&search->probe, t->tid, &t->as->mappings, s->event->position.site, err));
-	t->regs_dirty = true; /* calls were injected */
-	s->deadline_ns = prr_now() +
-		PATIENCE_NS * (is_careful(s->options, s->event->index) ? 20 : 1) +
-		PATIENCE * (s->event->time_ns - s->last_time_ns);
-	enum prr_status status = search_for(s, t, search, err);
-
-	s->deadline_ns = PRR_INTERRUPT_NEVER;
-
-	if (status == PRR_OK)
-		status = unguard(s, t, search, err);
-	if (status == PRR_OK)
-		status = prr_probe_close(&search->probe, t->tid, err);
-	t->regs_dirty = true;
-	return status;
+		instead(result), (unsigned long long)t->regs.rip,
+		(unsigned long long)result->candidates, (unsigned long long)result->hashed);
 }
 
 enum prr_status prr_replay_preempt_event(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err)
 {
-	struct search *search = calloc(1, sizeof(*search));
+	struct prr_search_target target;
+	struct prr_search_result result;
 	uint64_t began_ns = prr_now();
 
-	if (!search)
-		return prr_fail(err, PRR_ERR_SYSTEM, ENOMEM, NULL, "no memory");
-	enum prr_status status = find(s, t, search, err);
+	PRR_TRY(target_of(s, s->event, &target, err));
+	s->deadline_ns = began_ns + PATIENCE_NS * (target.careful ? 20 : 1) +
+		PATIENCE * (s->event->time_ns - s->last_time_ns);
+	enum prr_status status = prr_replay_search(s, t, &target, &result, err);
 
+	s->deadline_ns = PRR_INTERRUPT_NEVER;
 	s->points.points++;
-	s->points.counted += search->point && search->point->method == PRR_POINT_COUNT;
-	s->points.candidates += search->candidates;
-	s->points.hashed += search->hashed;
+	s->points.counted += target.place.point->method == PRR_POINT_COUNT;
+	s->points.candidates += result.candidates;
+	s->points.hashed += result.hashed;
 	s->points.spent_ns += prr_now() - began_ns;
-	free(search);
 	PRR_TRY(status);
+	if (result.end != PRR_SEARCH_FOUND)
+		return not_found(s, t, &result, err);
 	PRR_TRY(prr_replay_check_regs(s, t, err));
 	return prr_replay_check_memory(s, t, err);
 }

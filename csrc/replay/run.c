@@ -85,7 +85,7 @@ static bool is_int80(const struct prr_replay *s, const struct prr_replay_task *t
 		memcmp(bytes, int80, sizeof(bytes)) == 0;
 }
 
-static enum prr_status advance_past_int80(struct prr_replay *s, struct prr_replay_task *t,
+enum prr_status prr_replay_advance_past_int80(struct prr_replay *s, struct prr_replay_task *t,
 	enum prr_arrival *arrival, int *signo, struct prr_error *err)
 {
 	for (;;) {
@@ -106,7 +106,7 @@ enum prr_status prr_replay_to_entry(
 	enum prr_arrival arrival;
 	int signo;
 
-	PRR_TRY(advance_past_int80(s, t, &arrival, &signo, err));
+	PRR_TRY(prr_replay_advance_past_int80(s, t, &arrival, &signo, err));
 	if (arrival == PRR_ARRIVAL_SYSCALL)
 		return PRR_OK;
 	return prr_replay_diverged(s, t, err, "signal %d (%s) was raised at rip 0x%llx", signo,
@@ -119,7 +119,7 @@ enum prr_status prr_replay_to_fault(
 	enum prr_arrival arrival;
 	int signo;
 
-	PRR_TRY(advance_past_int80(s, t, &arrival, &signo, err));
+	PRR_TRY(prr_replay_advance_past_int80(s, t, &arrival, &signo, err));
 	if (arrival == PRR_ARRIVAL_SIGNAL)
 		return PRR_OK;
 	return prr_replay_diverged(s, t, err, "syscall %lld was entered at rip 0x%llx",

@@ -16,6 +16,7 @@
 #include <sched.h>
 
 #include "../shared/error.h"
+#include "../shared/fingerprint.h"
 #include "../shared/inject.h"
 #include "../shared/interrupter.h"
 #include "../shared/layout.h"
@@ -118,6 +119,9 @@ enum prr_arrival {
 };
 PRR_MUST_USE enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task *t,
 	enum prr_arrival *arrival, int *signo, struct prr_error *err);
+/* The same; what int 0x80 answered to the recording it answers here. */
+PRR_MUST_USE enum prr_status prr_replay_advance_past_int80(struct prr_replay *s,
+	struct prr_replay_task *t, enum prr_arrival *arrival, int *signo, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_to_entry(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_replay_to_fault(
@@ -135,17 +139,25 @@ PRR_MUST_USE enum prr_status prr_replay_check_regs(
 /* hashes.c: compares t's memory with the hashes that the event has, if any */
 PRR_MUST_USE enum prr_status prr_replay_check_memory(
 	struct prr_replay *s, struct prr_replay_task *t, struct prr_error *err);
-/* For finding a place. *page: the first that differs from the event's hashes; 0 none. */
-PRR_MUST_USE enum prr_status prr_replay_memory_differs(
-	struct prr_replay *s, struct prr_replay_task *t, uint64_t *page, struct prr_error *err);
-/* The event's PAGE fields against memory: notes up to `room` words that differ, of any
+/* t's memory; view->stack_pointers is the caller's to free. */
+PRR_MUST_USE enum prr_status prr_replay_memory_view(struct prr_replay *s, struct prr_replay_task *t,
+	struct prr_memory_view *view, struct prr_error *err);
+/* False: it has none. *hashes is borrowed from the event. */
+bool prr_replay_hashes_of(
+	const struct prr_event *event, const struct prr_field_page_hash **hashes, size_t *count);
+/* For finding a place. *page: the first that differs from its hashes; 0 none. */
+PRR_MUST_USE enum prr_status prr_replay_memory_differs(struct prr_replay *s,
+	struct prr_replay_task *t, const struct prr_fingerprint_view *place, uint64_t *page,
+	struct prr_error *err);
+/* The place's stored pages against memory: notes up to `room` words that differ, of any
  * page; returns how many. */
 PRR_MUST_USE enum prr_status prr_replay_words_differ(struct prr_replay *s,
-	struct prr_replay_task *t, struct prr_field_word *words, size_t room, size_t *count,
-	struct prr_error *err);
+	struct prr_replay_task *t, const struct prr_fingerprint_view *place,
+	struct prr_field_word *words, size_t room, size_t *count, struct prr_error *err);
 /* Does this one page differ for certain? */
 PRR_MUST_USE enum prr_status prr_replay_page_differs(struct prr_replay *s,
-	struct prr_replay_task *t, uint64_t page, bool *differs, struct prr_error *err);
+	struct prr_replay_task *t, const struct prr_fingerprint_view *place, uint64_t page,
+	bool *differs, struct prr_error *err);
 void prr_replay_names_deinit(struct prr_replay *s);
 
 /* point.c: runs the task to the place of a PREEMPT event */

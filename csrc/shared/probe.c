@@ -204,12 +204,34 @@ static uint64_t jump_target(const struct prr_probe *probe, uint64_t offset)
 	return probe->code_addr + offset + LENGTH + (uint64_t)(int64_t)distance;
 }
 
+/* Of a MATCH stub: only its displaced instruction has to be behind. */
+static bool leave_match(const struct prr_probe *probe, pid_t tid, struct prr_regs *regs)
+{
+	const struct prr_probe_stub *stub = &probe->stub;
+	uint64_t offset = regs->rip - probe->code_addr;
+
+	if (offset > stub->displaced && offset <= stub->displaced_end &&
+		jump_target(probe, offset) != 0) {
+		regs->rip = jump_target(probe, offset);
+		return true;
+	}
+	/* Saved by the first instruction; where rcx is loaded again already it is the same. */
+	if (offset > 0 &&
+		!prr_mem_read(tid, prr_remote(probe->data_addr + PRR_PROBE_DATA_RCX), &regs->rcx,
+			sizeof(regs->rcx)))
+		return false;
+	regs->rip = probe->site;
+	return true;
+}
+
 bool prr_probe_leave(const struct prr_probe *probe, pid_t tid, struct prr_regs *regs)
 {
 	const struct prr_probe_stub *stub = &probe->stub;
 	uint64_t offset = regs->rip - probe->code_addr, counter;
 	bool in_trap = offset >= stub->trap && offset < stub->after_trap;
 
+	if (stub->saved == 0)
+		return leave_match(probe, tid, regs);
 	if (offset > stub->displaced && !in_trap && offset != stub->after_trap) {
 		regs->rip = jump_target(probe, offset);
 		return regs->rip != 0;

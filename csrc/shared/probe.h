@@ -58,7 +58,7 @@ bool prr_probe_rearm(struct prr_probe *probe, pid_t tid);
 bool prr_probe_is_trap(const struct prr_probe *probe, const struct prr_regs *regs);
 /* Is rip in its stub? */
 bool prr_probe_is_inside(const struct prr_probe *probe, uint64_t rip);
-/* Makes of registers inside a COUNT stub what they are in the program: back to before
+/* Makes of registers inside a stub what they are in the program: back to before
  * the site, this arrival not counted, or on to behind it. */
 bool prr_probe_leave(const struct prr_probe *probe, pid_t tid, struct prr_regs *regs);
 

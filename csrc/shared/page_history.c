@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "session.h"
+#include "page_history.h"
 
 /* Of a page that changed every time so far; half of it is lost each time it did not. */
 #define SCORE_MAX 254
