@@ -19,7 +19,7 @@ struct prr_probe {
 	uint64_t site;
 	bool has_stub; /* else int3 */
 	bool armed;
-	bool avx;
+	struct prr_probe_cpu cpu;
 	struct prr_probe_insn insn;
 	uint64_t region, code_addr, data_addr; /* of the stub; region 0: none */
 	struct prr_probe_stub stub;
