@@ -204,7 +204,8 @@ enum prr_status prr_counting_aim(
 
 	(void)s;
 	*waiting = false;
-	if (!prr_counting_is_ready(t))
+	/* A SIGTRAP that waits blocked would swallow the probe's. */
+	if (!prr_counting_is_ready(t) || prr_record_trap_is_pending(t))
 		return PRR_OK;
 	if (c->waiting) {
 		*waiting = now < c->give_up_ns;

@@ -126,6 +126,8 @@ enum prr_status prr_record_point(
 	/* Steps start from what the kernel has. ESRCH: killed, the next stop tells. */
 	if (t->regs_dirty && prr_ptrace_set_regs(t->uid.tid, &t->regs))
 		t->regs_dirty = false;
+	if (prr_record_trap_is_pending(t))
+		PRR_TRY(prr_record_take_traps(t, err));
 	prr_fingerprint_reset(&s->place);
 	PRR_TRY(name_place(s, t, &s->place, made, err));
 	if (*made) {
@@ -136,6 +138,7 @@ enum prr_status prr_record_point(
 	if (t->has_status)
 		return PRR_OK; /* what came instead is treated next, with its own state */
 	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
+	PRR_TRY(prr_record_give_traps_back(t, err));
 	if (!*made)
 		prr_slice_go_on(s, t);
 	return PRR_OK;

@@ -226,6 +226,8 @@ struct prr_record_task {
 	bool sigmask_widened; /* ignored signals are blocked during the call */
 	struct prr_held_signal *held; /* owned; taken off the kernel, not yet delivered */
 	size_t held_count, held_capacity;
+	struct prr_held_signal traps[2]; /* SIGTRAPs that wait blocked, taken out for steps */
+	unsigned trap_count;
 	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
 	uint64_t event_count;   /* of its events */
 	bool at_point;          /* its last event is a PREEMPT */
@@ -602,6 +604,13 @@ PRR_MUST_USE enum prr_status prr_record_deliver_after_answer(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Is a signal pending that t takes before its next instruction? */
 bool prr_record_signal_is_due(struct prr_record_task *t);
+/* A SIGTRAP that waits blocked, in the thread's queue or the process's, would swallow those of
+ * our steps and probes: it is taken out, and given back afterwards. */
+bool prr_record_trap_is_pending(struct prr_record_task *t);
+PRR_MUST_USE enum prr_status prr_record_take_traps(
+	struct prr_record_task *t, struct prr_error *err);
+PRR_MUST_USE enum prr_status prr_record_give_traps_back(
+	struct prr_record_task *t, struct prr_error *err);
 /* Has the instruction before raised a signal that t has not taken yet? */
 bool prr_record_fault_is_pending(struct prr_record_task *t);
 /* t stands at a seccomp stop and has held signals: delivers them before the

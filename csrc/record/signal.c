@@ -247,6 +247,41 @@ static enum prr_status requeue(
 	return PRR_OK;
 }
 
+enum prr_status prr_record_take_traps(struct prr_record_task *t, struct prr_error *err)
+{
+	/* Arguments of rt_sigtimedwait: set, timeout, and where the siginfo goes. */
+	const uint64_t in[3] = { SIG_BIT(SIGTRAP), 0, 0 };
+	const uint64_t timeout_at = PRR_DATA_ADDR + sizeof(in[0]),
+		       info_at = PRR_DATA_ADDR + sizeof(in);
+	uint64_t args[6] = { PRR_DATA_ADDR, info_at, timeout_at, sizeof(in[0]) };
+	int64_t result = SIGTRAP;
+
+	t->trap_count = 0;
+	while (result == SIGTRAP && t->trap_count < 2) {
+		if (!prr_mem_write(t->uid.tid, prr_remote(PRR_DATA_ADDR), in, sizeof(in)))
+			return PRR_OK;
+		PRR_TRY(prr_inject_one(t->uid.tid, SYS_rt_sigtimedwait, args, &result, err));
+		if (result == SIGTRAP &&
+			prr_mem_read(t->uid.tid, prr_remote(info_at), &t->traps[t->trap_count].info,
+				sizeof(siginfo_t)))
+			t->trap_count++;
+	}
+	return PRR_OK;
+}
+
+enum prr_status prr_record_give_traps_back(struct prr_record_task *t, struct prr_error *err)
+{
+	for (unsigned i = 0; i < t->trap_count; i++)
+		PRR_TRY(requeue(t, &t->traps[i].info, err));
+	t->trap_count = 0;
+	return PRR_OK;
+}
+
+bool prr_record_trap_is_pending(struct prr_record_task *t)
+{
+	return (t->sigmask & SIG_BIT(SIGTRAP)) && (pending_signals(t) & SIG_BIT(SIGTRAP));
+}
+
 /* ---------------------------------------------------------------- the event */
 
 static bool on_altstack(const struct prr_record_task *t, uint64_t sp)

@@ -177,6 +177,12 @@ enum prr_status prr_record_time_up(
 	if (!prr_ptrace_get_regs(t->uid.tid, &t->regs))
 		return PRR_OK; /* killed: its exit is reported next */
 	t->regs_dirty = false;
+	/* The kernel is about to restart its call (after SIGCONT, say), unless something else
+	 * is run in it before. */
+	if ((int64_t)t->regs.orig_rax >= 0 && prr_is_restart((int64_t)t->regs.rax)) {
+		prr_slice_go_on(s, t);
+		return PRR_OK;
+	}
 	prr_counting_leave(t);
 	/* What prr_record_signal says of places holds here as well. */
 	if (memcmp(&last, &t->regs, sizeof(last)) != 0)

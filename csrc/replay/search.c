@@ -48,14 +48,15 @@ struct search {
 
 static void add_test(struct search *search, const struct prr_probe_test *test)
 {
-	if (search->test_count < PRR_PROBE_TESTS_MAX && prr_probe_can_test(test, search->probe.avx))
+	if (search->test_count < PRR_PROBE_TESTS_MAX &&
+		prr_probe_can_test(test, &search->probe.cpu))
 		search->tests[search->test_count++] = *test;
 }
 
 /* A test that told a candidate apart comes first from now on. */
 static bool learn_test(struct search *search, const struct prr_probe_test *test)
 {
-	if (!prr_probe_can_test(test, search->probe.avx))
+	if (!prr_probe_can_test(test, &search->probe.cpu))
 		return false;
 	for (size_t i = 0; i < search->test_count; i++)
 		if (memcmp(&search->tests[i], test, sizeof(*test)) == 0)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Choosing the core that supervisor and tracees share; what CPU this is. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <string.h>
 
 #include "insn.h"
+#include "probe_code.h"
 #include "pyrr_core.h"
 
 /* Busy time of each core so far, in clock ticks (proc_stat(5)). */
@@ -85,6 +89,44 @@ void prr_cpu_state(struct prr_cpu_state *ret)
 		return;
 	ret->xcr0 = read_xcr0();
 	ret->xsave_size = prr_cpuid_read(0xd, 0).ebx;
+}
+
+/* Intel SDM vol. 1, 13.3; vol. 2, cpuid. */
+enum {
+	XCR0_AVX = 0x4,
+	XCR0_AVX512 = 0xe6, /* needs SSE's and AVX's components too */
+	OPMASK = 5,         /* state components, sub-leaves of cpuid(0xd) */
+	ZMM_HIGH,
+	ZMM_16,
+	AVX512F = 1 << 16, /* cpuid(7).ebx */
+	AVX512BW = 1 << 30,
+	YMM_END = 832 /* of the XSAVE area */
+};
+
+/* Where a component stands in the standard format; false: not where it can be. */
+static bool find_component(uint32_t component, uint32_t len, uint32_t *ret)
+{
+	struct prr_cpuid data = prr_cpuid_read(0xd, component);
+
+	*ret = data.ebx;
+	return data.eax == len && data.ebx >= YMM_END && data.ebx % 16 == 0;
+}
+
+void prr_probe_cpu(struct prr_probe_cpu *ret)
+{
+	struct prr_cpu_state state;
+	uint32_t features;
+
+	memset(ret, 0, sizeof(*ret));
+	prr_cpu_state(&state);
+	ret->avx = state.xcr0 & XCR0_AVX;
+	if ((state.xcr0 & XCR0_AVX512) != XCR0_AVX512)
+		return;
+	features = prr_cpuid_read(7, 0).ebx;
+	ret->avx512 = (features & AVX512F) && find_component(OPMASK, 64, &ret->opmask_at) &&
+		find_component(ZMM_HIGH, 512, &ret->zmm_high_at) &&
+		find_component(ZMM_16, 1024, &ret->zmm_16_at);
+	ret->avx512bw = ret->avx512 && (features & AVX512BW);
 }
 
 void prr_cpu_leaf(uint32_t leaf, uint32_t subleaf, struct prr_cpuid_answer *ret)

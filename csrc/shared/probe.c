@@ -21,7 +21,6 @@ enum {
 	SITE_BYTES = 24
 };
 _Static_assert(PRR_PROBE_CODE_MAX + PRR_PAGE_SIZE + DATA_LEN <= REGION_LEN, "a stub fits");
-#define XCR0_AVX 4u
 static const uint8_t int3 = 0xcc;
 
 struct search { /* for room */
@@ -53,7 +52,6 @@ enum prr_status prr_probe_open(struct prr_probe *probe, pid_t tid,
 	struct search search = { tid, mappings, PRR_OK, err };
 	uint8_t bytes[SITE_BYTES];
 	size_t known = prr_mem_peek_some(tid, prr_remote(site), bytes, sizeof(bytes));
-	struct prr_cpu_state cpu;
 
 	memset(probe, 0, sizeof(*probe));
 	probe->site = site;
@@ -61,8 +59,7 @@ enum prr_status prr_probe_open(struct prr_probe *probe, pid_t tid,
 		return PRR_OK; /* arming fails */
 	memcpy(probe->original, bytes,
 		known < sizeof(probe->original) ? known : sizeof(probe->original));
-	prr_cpu_state(&cpu);
-	probe->avx = cpu.xcr0 & XCR0_AVX;
+	prr_probe_cpu(&probe->cpu);
 	if (!prr_probe_decode(site, bytes, known, &probe->insn) ||
 		!prr_probe_place(&probe->insn, REGION_LEN, claim, &search, &probe->code_addr))
 		return search.status;
@@ -113,7 +110,7 @@ static bool arm(struct prr_probe *probe, pid_t tid, struct prr_probe_request *re
 	probe->hardware = false;
 	probe->patch_len = 1;
 	request->insn = &probe->insn;
-	request->avx = probe->avx;
+	request->cpu = probe->cpu;
 	request->code_addr = probe->code_addr;
 	request->data_addr = probe->data_addr;
 	/* A stub that cannot reach what its instruction refers to: int3 it is. */

@@ -20,7 +20,7 @@ struct prr_probe {
 	bool has_stub; /* else a breakpoint */
 	bool hardware; /* a debug register in place of int3: leaves the code alone */
 	bool armed;
-	bool avx;
+	struct prr_probe_cpu cpu;
 	struct prr_probe_insn insn;
 	uint64_t region, code_addr, data_addr; /* of the stub; region 0: none */
 	struct prr_probe_stub stub;

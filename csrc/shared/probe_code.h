@@ -62,9 +62,24 @@ struct prr_probe_test {
 	uint64_t addr;
 	uint32_t value;
 };
+
+/* What stubs may use. AVX-512's state components stand elsewhere in the XSAVE area of
+ * every maker's CPUs. */
+struct prr_probe_cpu {
+	bool avx;      /* the CPU has AVX and XCR0 enables it */
+	bool avx512;   /* so AVX512F; the offsets are known */
+	bool avx512bw; /* opmasks have 64 bits; else 16 */
+	uint32_t opmask_at;   /* k0..7, 8 bytes each */
+	uint32_t zmm_high_at; /* the high halves of zmm0..15, 32 bytes each */
+	uint32_t zmm_16_at;   /* zmm16..31, 64 bytes each */
+};
+/* Of this CPU (cpu.c). */
+void prr_probe_cpu(struct prr_probe_cpu *ret);
+
 /* Can a stub test this? XSTATE: xmm0..15, x87 registers, control words and mxcsr; the
- * high halves of ymm0..15 where `avx`. */
-bool prr_probe_can_test(const struct prr_probe_test *test, bool avx);
+ * high halves of ymm0..15 where `avx`; all of zmm0..31 and the opmasks where `avx512`
+ * (where not avx512bw, opmasks' bits 0..15: they have no others). */
+bool prr_probe_can_test(const struct prr_probe_test *test, const struct prr_probe_cpu *cpu);
 
 enum prr_probe_kind {
 	PRR_PROBE_COUNT, /* takes 1 off the counter at each hit; traps when it gets 0 */
@@ -80,7 +95,7 @@ struct prr_probe_request {
 	uint32_t kind; /* enum prr_probe_kind */
 	const struct prr_probe_test *tests; /* MATCH only */
 	size_t test_count;
-	bool avx;           /* the CPU has AVX and XCR0 enables it */
+	struct prr_probe_cpu cpu;
 	uint64_t code_addr; /* from prr_probe_place */
 	uint64_t data_addr; /* page-aligned, rw-, 4096 bytes, within 2 GiB of the code */
 };

@@ -18,14 +18,18 @@ enum {
 
 enum { RCX = 1, RSP = 4 };
 
-/* The XSAVE area: x87 and mxcsr, xmm0..15, high halves of ymm0..15. */
+/* The XSAVE area: x87 and mxcsr, xmm0..15, high halves of ymm0..15; struct
+ * prr_probe_cpu says where the rest is. */
 enum {
 	MXCSR_OFFSET = 24,
 	FPREGS_OFFSET = 32,
 	XMM_OFFSET = 160,
 	XMM_END = 416,
 	YMM_HIGH_OFFSET = 576,
-	YMM_HIGH_END = 832
+	YMM_HIGH_LEN = 256,
+	OPMASK_LEN = 64,
+	ZMM_HIGH_LEN = 512,
+	ZMM_16_LEN = 1024
 };
 
 struct emitter {
@@ -132,7 +136,13 @@ static void put_count_down(struct emitter *out)
 
 /* ------------------------------------------------------------------- tests */
 
-/* mov rcx,reg; bswap rcx: the high half comes down with its bytes reversed. */
+/* bswap rcx: the high half comes down with its bytes reversed. */
+static void put_compare_rcx_high(struct emitter *out, uint32_t value)
+{
+	PUT(out, 0x48, 0x0f, 0xc9);
+	put_compare(out, RCX, __builtin_bswap32(value));
+}
+
 static void put_test_high(struct emitter *out, const struct prr_probe_test *test)
 {
 	unsigned int reg = test->index;
@@ -142,14 +152,44 @@ static void put_test_high(struct emitter *out, const struct prr_probe_test *test
 		put_compare(out, RCX, test->value);
 		return;
 	}
-	PUT(out, reg >= 8 ? 0x4c : 0x48, 0x89, (uint8_t)(0xc0 | (reg & 7) << 3 | RCX));
-	PUT(out, 0x48, 0x0f, 0xc9);
-	put_compare(out, RCX, __builtin_bswap32(test->value));
+	PUT(out, reg >= 8 ? 0x4c : 0x48, 0x89, (uint8_t)(0xc0 | (reg & 7) << 3 | RCX)); /* mov */
+	put_compare_rcx_high(out, test->value);
+}
+
+/* Is the byte at `index` of a component that begins at `start`? */
+static bool is_within(uint32_t index, uint32_t start, uint32_t len)
+{
+	return index >= start && index - start < len;
+}
+
+/* 4 of the 8 bytes of an opmask: `at` within the component. */
+static void put_test_opmask(struct emitter *out, uint32_t at, uint32_t value, bool avx512bw)
+{
+	uint8_t modrm = (uint8_t)(0xc0 | RCX << 3 | at / 8);
+
+	if (at % 8 != 0) {
+		PUT(out, 0xc4, 0xe1, 0xfb, 0x93, modrm); /* kmovq rcx, k */
+		put_compare_rcx_high(out, value);
+		return;
+	}
+	PUT(out, 0xc5, avx512bw ? 0xfb : 0xf8, 0x93, modrm); /* kmovd or kmovw ecx, k */
+	put_compare(out, RCX, value);
+}
+
+/* vextracti32x4 [vector], zmm, lane */
+static void put_store_lane(struct emitter *out, unsigned int reg, unsigned int lane)
+{
+	uint8_t high = (uint8_t)((reg & 8 ? 0 : 0x80) | (reg & 16 ? 0 : 0x10));
+
+	PUT(out, 0x62, 0x63 | high, 0x7d, 0x48, 0x39, (uint8_t)((reg & 7) << 3 | 5));
+	put_rel32(out, out->data_addr + DATA_VECTOR, 1);
+	PUT(out, (uint8_t)lane);
 }
 
 /* Stores 16 bytes that begin at this offset of the XSAVE area. */
-static void put_store_vector(struct emitter *out, uint32_t offset, bool avx)
+static void put_store_vector(struct emitter *out, uint32_t offset, const struct prr_probe_cpu *cpu)
 {
+	uint32_t at_high = offset - cpu->zmm_high_at, at_16 = offset - cpu->zmm_16_at;
 	bool is_high = offset >= YMM_HIGH_OFFSET;
 	unsigned int reg = (offset - (is_high ? YMM_HIGH_OFFSET : XMM_OFFSET)) / 16;
 	uint8_t modrm = (uint8_t)((reg & 7) << 3 | 5);
@@ -157,13 +197,21 @@ static void put_store_vector(struct emitter *out, uint32_t offset, bool avx)
 	if (out->vector == offset)
 		return;
 	out->vector = offset;
+	if (cpu->avx512 && is_within(offset, cpu->zmm_high_at, ZMM_HIGH_LEN)) {
+		put_store_lane(out, at_high / 32, 2 + at_high % 32 / 16);
+		return;
+	}
+	if (cpu->avx512 && is_within(offset, cpu->zmm_16_at, ZMM_16_LEN)) {
+		put_store_lane(out, 16 + at_16 / 64, at_16 % 64 / 16);
+		return;
+	}
 	if (is_high) { /* vextractf128 [vector], ymm, 1 */
 		PUT(out, 0xc4, reg >= 8 ? 0x63 : 0xe3, 0x7d, 0x19, modrm);
 		put_rel32(out, out->data_addr + DATA_VECTOR, 1);
 		PUT(out, 1);
 		return;
 	}
-	if (avx) /* vmovups [vector], xmm: as fast with the high halves in use */
+	if (cpu->avx) /* vmovups [vector], xmm: as fast with the high halves in use */
 		PUT(out, 0xc5, reg >= 8 ? 0x78 : 0xf8, 0x11, modrm);
 	else if (reg >= 8)
 		PUT(out, 0x44, 0x0f, 0x11, modrm);
@@ -172,10 +220,15 @@ static void put_store_vector(struct emitter *out, uint32_t offset, bool avx)
 	put_rel32(out, out->data_addr + DATA_VECTOR, 0);
 }
 
-static void put_test_xstate(struct emitter *out, const struct prr_probe_test *test, bool avx)
+static void put_test_xstate(
+	struct emitter *out, const struct prr_probe_test *test, const struct prr_probe_cpu *cpu)
 {
+	if (cpu->avx512 && is_within(test->index, cpu->opmask_at, OPMASK_LEN)) {
+		put_test_opmask(out, test->index - cpu->opmask_at, test->value, cpu->avx512bw);
+		return;
+	}
 	if (test->index >= XMM_OFFSET) {
-		put_store_vector(out, test->index & ~15U, avx);
+		put_store_vector(out, test->index & ~15U, cpu);
 		put_load_ecx(out, DATA_VECTOR + (test->index & 15));
 	} else {
 		if (!out->has_fxsave) {
@@ -189,7 +242,8 @@ static void put_test_xstate(struct emitter *out, const struct prr_probe_test *te
 }
 
 /* rcx gets 0 if the test holds. */
-static void put_test(struct emitter *out, const struct prr_probe_test *test, bool avx)
+static void put_test(
+	struct emitter *out, const struct prr_probe_test *test, const struct prr_probe_cpu *cpu)
 {
 	switch (test->kind) {
 	case PRR_PROBE_TEST_REG:
@@ -207,18 +261,26 @@ static void put_test(struct emitter *out, const struct prr_probe_test *test, boo
 		put_compare(out, RCX, test->value);
 		break;
 	default:
-		put_test_xstate(out, test, avx);
+		put_test_xstate(out, test, cpu);
 		break;
 	}
 }
 
-/* Do the 4 bytes at `index` lie within one of the elements of `size` bytes? */
-static bool in_element(uint32_t index, uint32_t start, uint32_t end, uint32_t size)
+/* Do the 4 bytes at `index` lie within one of a component's elements of 16 bytes? */
+static bool in_element(uint32_t index, uint32_t start, uint32_t len)
 {
-	return index >= start && index < end && (index - start) % size <= size - 4;
+	return is_within(index, start, len) && (index - start) % 16 <= 12;
 }
 
-bool prr_probe_can_test(const struct prr_probe_test *test, bool avx)
+static bool can_test_avx512(uint32_t index, const struct prr_probe_cpu *cpu)
+{
+	if (is_within(index, cpu->opmask_at, OPMASK_LEN))
+		return (index - cpu->opmask_at) % (cpu->avx512bw ? 4 : 8) == 0;
+	return in_element(index, cpu->zmm_high_at, ZMM_HIGH_LEN) ||
+		in_element(index, cpu->zmm_16_at, ZMM_16_LEN);
+}
+
+bool prr_probe_can_test(const struct prr_probe_test *test, const struct prr_probe_cpu *cpu)
 {
 	uint32_t index = test->index;
 
@@ -231,9 +293,10 @@ bool prr_probe_can_test(const struct prr_probe_test *test, bool avx)
 	case PRR_PROBE_TEST_XSTATE:
 		/* Not fop, fip, fdp (6..23): CPUs differ in when they keep them. */
 		return index <= 2 || index == MXCSR_OFFSET ||
-			in_element(index, FPREGS_OFFSET, XMM_OFFSET, 16) ||
-			in_element(index, XMM_OFFSET, XMM_END, 16) ||
-			(avx && in_element(index, YMM_HIGH_OFFSET, YMM_HIGH_END, 16));
+			in_element(index, FPREGS_OFFSET, XMM_OFFSET - FPREGS_OFFSET) ||
+			in_element(index, XMM_OFFSET, XMM_END - XMM_OFFSET) ||
+			(cpu->avx && in_element(index, YMM_HIGH_OFFSET, YMM_HIGH_LEN)) ||
+			(cpu->avx512 && can_test_avx512(index, cpu));
 	default:
 		return false;
 	}
@@ -322,7 +385,7 @@ static void put_match(struct emitter *out, const struct prr_probe_request *reque
 	for (size_t i = 0; i < request->test_count; ++i) {
 		size_t holds;
 
-		put_test(out, &request->tests[i], request->avx);
+		put_test(out, &request->tests[i], &request->cpu);
 		holds = put_jrcxz(out);
 		if (i == 0) {
 			no_match = out->len;
@@ -380,7 +443,7 @@ bool prr_probe_generate(const struct prr_probe_request *request, struct prr_prob
 		if (request->test_count > PRR_PROBE_TESTS_MAX)
 			return false;
 		for (size_t i = 0; i < request->test_count; ++i) {
-			if (!prr_probe_can_test(&request->tests[i], request->avx))
+			if (!prr_probe_can_test(&request->tests[i], &request->cpu))
 				return false;
 		}
 		put_match(&out, request, &form, ret);

@@ -1,4 +1,4 @@
-/* sources: shared/probe_code.c shared/probe_emit.c libs: -lZydis -lZycore */
+/* sources: shared/cpu.c shared/e*.c shared/insn_*.c shared/probe_[ce]*.c libs: -lZydis -lZycore */
 /* SPDX-License-Identifier: GPL-2.0-or-later
  * Stubs of probes, run in this very process: with and without one an instruction does
  * the same to all registers, flags and memory, and traps come exactly when asked for.
@@ -50,7 +50,7 @@ static void random_fill(void *at, size_t len)
 /* ------------------------------------------------- running code of the test's */
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R15 = 15, GPRS = 16 };
-enum { XSAVE_LEN = 832, MXCSR = 24 };
+enum { XSAVE_LEN = 4096, MXCSR = 24, OPMASKS = 64, ZMM_HIGHS = 512, ZMM_16S = 1024 };
 enum { CF = 1, TRAP_MAX = 8 };
 
 /* Named by the assembly below, hence not static. */
@@ -59,8 +59,8 @@ uint8_t test_in_xsave[XSAVE_LEN] __attribute__((aligned(64)));
 uint8_t test_out_xsave[XSAVE_LEN] __attribute__((aligned(64)));
 uint8_t test_host_xsave[XSAVE_LEN] __attribute__((aligned(64)));
 uint64_t test_host_rsp, test_site;
-uint32_t test_mask; /* of state components: 3, with AVX 7 */
-static bool use_avx; /* in stubs */
+uint32_t test_mask; /* of state components: 3, with AVX 7, with AVX-512 0xe7 */
+static struct prr_probe_cpu cpu, use; /* what there is; what stubs are to use of it */
 
 void test_enter(void); /* loads test_in, jumps to test_site; returns by test_leave */
 void test_leave(void); /* to be jumped to */
@@ -249,6 +249,24 @@ static void build_program(const struct form *form)
 	program[RETURNS] = 0xc3;
 }
 
+/* AVX-512's components are in their initial state, or not. */
+static void make_components(void)
+{
+	uint32_t present = test_mask;
+
+	if (cpu.avx512 && random_next() % 4 == 0)
+		present &= ~((uint32_t)random_next() & 0xe0);
+	if (cpu.avx512 && !(present & 0x20))
+		memset(test_in_xsave + cpu.opmask_at, 0, OPMASKS);
+	if (cpu.avx512 && !(present & 0x40))
+		memset(test_in_xsave + cpu.zmm_high_at, 0, ZMM_HIGHS);
+	if (cpu.avx512 && !(present & 0x80))
+		memset(test_in_xsave + cpu.zmm_16_at, 0, ZMM_16S);
+	for (size_t i = 0; cpu.avx512 && !cpu.avx512bw && i < OPMASKS; i += 8)
+		memset(test_in_xsave + cpu.opmask_at + i + 2, 0, 6);
+	memcpy(test_in_xsave + 512, &present, sizeof present);
+}
+
 /* Random registers and memory, but for pointers that the forms use. */
 static void make_input(const struct form *form)
 {
@@ -282,7 +300,7 @@ static void make_input(const struct form *form)
 	for (size_t i = 0; i < 8; ++i)
 		for (size_t j = 10; j < 16; j += 2)
 			memcpy(test_in_xsave + 32 + 16 * i + j, &zero, sizeof zero);
-	memcpy(test_in_xsave + 512, &test_mask, sizeof test_mask);
+	make_components();
 }
 
 struct outcome {
@@ -302,8 +320,6 @@ static void run(struct outcome *ret)
 	memcpy(ret->xsave, test_out_xsave, sizeof test_out_xsave);
 	memset(ret->xsave + 6, 0, 18);
 	memset(ret->xsave + 416, 0, 576 - 416);
-	if (!(test_mask & 4))
-		memset(ret->xsave + 576, 0, XSAVE_LEN - 576);
 }
 
 /* ------------------------------------------------------------------- traps */
@@ -383,7 +399,7 @@ static void plant(struct probe *probe, uint32_t kind, const struct prr_probe_tes
 		.kind = kind,
 		.tests = tests,
 		.test_count = test_count,
-		.avx = use_avx };
+		.cpu = use };
 	uint8_t *at = program + (probe->insn.addr - PROGRAM);
 
 	CHECK(prr_probe_place(
@@ -454,6 +470,29 @@ static void try_count(const struct form *form)
 	CHECK(memcmp(&got, &expected, sizeof got) == 0);
 }
 
+/* What a test of this finds: 16 bits of an opmask if there are no more. */
+static uint32_t xsave_word(uint32_t index)
+{
+	uint32_t ret;
+
+	memcpy(&ret, test_in_xsave + index, sizeof ret);
+	if (use.avx512 && !use.avx512bw && index - use.opmask_at < OPMASKS)
+		ret &= 0xffff;
+	return ret;
+}
+
+/* Less than there is, now and then. */
+static void choose_use(void)
+{
+	use = cpu;
+	if (random_next() % 4 == 0)
+		use.avx = false;
+	if (random_next() % 8 == 0)
+		use.avx512 = false;
+	if (random_next() % 8 == 0)
+		use.avx512bw = false;
+}
+
 /* One that holds. */
 static void random_test(struct prr_probe_test *test)
 {
@@ -474,7 +513,7 @@ static void random_test(struct prr_probe_test *test)
 		memcpy(&test->value, program_memory + (test->addr - PROGRAM - DATA), 4);
 		break;
 	default:
-		switch (random_next() % 4) {
+		switch (random_next() % (use.avx512 ? 8 : 4)) {
 		case 0:
 			test->index = 32 + random_next() % 32 * 4;
 			break;
@@ -485,13 +524,23 @@ static void random_test(struct prr_probe_test *test)
 			test->index = 160 + random_next() % 64 * 4;
 			break;
 		case 3:
-			test->index = (use_avx ? 576 : 160) + random_next() % 64 * 4;
+			test->index = (use.avx ? 576 : 160) + random_next() % 64 * 4;
+			break;
+		case 4:
+			test->index = use.opmask_at + random_next() % 8 * 8;
+			test->index += use.avx512bw ? random_next() % 2 * 4 : 0;
+			break;
+		case 5:
+			test->index = use.zmm_high_at + random_next() % (ZMM_HIGHS / 4) * 4;
+			break;
+		case 6:
+			test->index = use.zmm_16_at + random_next() % (ZMM_16S / 4) * 4;
 			break;
 		}
-		memcpy(&test->value, test_in_xsave + test->index, 4);
+		test->value = xsave_word(test->index);
 		break;
 	}
-	CHECK(prr_probe_can_test(test, use_avx));
+	CHECK(prr_probe_can_test(test, &use));
 }
 
 static void try_match(const struct form *form)
@@ -505,7 +554,7 @@ static void try_match(const struct form *form)
 	build_program(form);
 	make_input(form);
 	run(&expected);
-	use_avx = (test_mask & 4) && random_next() % 4 != 0;
+	choose_use();
 	for (size_t i = 0; i < count; ++i)
 		random_test(&tests[i]);
 	if (count == 0)
@@ -572,57 +621,40 @@ static void try_single(const struct prr_probe_test *test, bool holds)
 	remove_probe(&probe);
 }
 
-static void test_single_tests(void)
+static void try_bits(struct prr_probe_test *test)
 {
-	static const uint16_t xstate[] = { 0, 1, 2, 24, 32, 35, 36, 40, 152, 160, 163, 172, 284,
-		288, 300, 412, 576, 580, 700, 704, 716, 828 };
-	enum { XSTATE_COUNT = sizeof xstate / sizeof xstate[0] };
-	struct prr_probe_test test;
-
-	build_program(&forms[0]);
-	make_input(&forms[0]);
-	use_avx = (test_mask & 4) != 0;
-	for (size_t i = 0; i < 32 + XSTATE_COUNT; ++i) {
-		if (i < 32) {
-			uint32_t kind = i < 16 ? PRR_PROBE_TEST_REG : PRR_PROBE_TEST_REG_HIGH;
-
-			test = (struct prr_probe_test){ .kind = kind, .index = i % 16 };
-			test.value = (uint32_t)(test_in[i % 16] >> (i < 16 ? 0 : 32));
-		} else {
-			test = (struct prr_probe_test){ .kind = PRR_PROBE_TEST_XSTATE,
-				.index = xstate[i - 32] };
-			memcpy(&test.value, test_in_xsave + test.index, 4);
-		}
-		if (test.index >= 576 && !use_avx)
-			continue;
-		try_single(&test, true);
-		for (unsigned int bit = 0; bit < 32; ++bit) {
-			test.value ^= 1U << bit;
-			try_single(&test, false);
-			test.value ^= 1U << bit;
-		}
+	try_single(test, true);
+	for (unsigned int bit = 0; bit < 32; ++bit) {
+		test->value ^= 1U << bit;
+		try_single(test, false);
+		test->value ^= 1U << bit;
 	}
 }
 
-static void test_can_test(void)
+static void test_single_tests(bool avx512bw)
 {
-	struct prr_probe_test test = { .kind = PRR_PROBE_TEST_XSTATE };
+	struct prr_probe_test test;
 
-	for (test.index = 0; test.index < 3000; ++test.index) {
-		uint32_t i = test.index;
-		bool in_register = i % 16 <= 12;
-		bool legacy = i <= 2 || i == MXCSR || (i >= 32 && i < 416 && in_register);
+	build_program(&forms[0]);
+	do
+		make_input(&forms[0]);
+	while (memcmp(test_in_xsave + 512, &test_mask, sizeof test_mask) != 0);
+	use = cpu;
+	use.avx512bw = avx512bw;
+	for (size_t i = 0; i < 32; ++i) {
+		uint32_t kind = i < 16 ? PRR_PROBE_TEST_REG : PRR_PROBE_TEST_REG_HIGH;
 
-		CHECK(prr_probe_can_test(&test, false) == legacy);
-		CHECK(prr_probe_can_test(&test, true) ==
-			(legacy || (i >= 576 && i < 832 && in_register)));
+		test = (struct prr_probe_test){ .kind = kind, .index = i % 16 };
+		test.value = (uint32_t)(test_in[i % 16] >> (i < 16 ? 0 : 32));
+		try_bits(&test);
 	}
-	for (test.kind = PRR_PROBE_TEST_REG; test.kind <= PRR_PROBE_TEST_REG_HIGH; ++test.kind) {
-		for (test.index = 0; test.index < 40; ++test.index)
-			CHECK(prr_probe_can_test(&test, true) == (test.index < 16));
+	for (uint32_t i = 0; i < XSAVE_LEN; ++i) {
+		test = (struct prr_probe_test){ .kind = PRR_PROBE_TEST_XSTATE, .index = i };
+		if (prr_probe_can_test(&test, &use) && (i % 4 == 0 || i % 16 <= 3)) {
+			test.value = xsave_word(i);
+			try_bits(&test);
+		}
 	}
-	test.kind = 4;
-	CHECK(!prr_probe_can_test(&test, true));
 }
 
 /* ------------------------------------------------------------------- costs */
@@ -650,7 +682,8 @@ static void print_costs(void)
 {
 	static const uint8_t loop[] = { 0x48, 0x81, 0xc2, 1, 0, 0, 0, /* add rdx, 1 */
 		0x48, 0xff, 0xc8, /* dec rax */ 0x75, 0xf4, /* jne */ 0xff, 0x25 };
-	static const struct {
+	enum { XSTATE = PRR_PROBE_TEST_XSTATE };
+	const struct {
 		const char *name;
 		size_t at; /* of the probe: the add, or the jne */
 		struct prr_probe_test test;
@@ -660,8 +693,13 @@ static void print_costs(void)
 		{ "MATCH rcx", 0, { .kind = PRR_PROBE_TEST_REG, .index = RCX } },
 		{ "MATCH reg high", 0, { .kind = PRR_PROBE_TEST_REG_HIGH, .index = RBX } },
 		{ "MATCH word", 0, { .kind = PRR_PROBE_TEST_WORD, .addr = PROGRAM + SCRATCH } },
-		{ "MATCH xmm", 0, { .kind = PRR_PROBE_TEST_XSTATE, .index = 164 } },
-		{ "MATCH x87", 0, { .kind = PRR_PROBE_TEST_XSTATE, .index = 36 } } };
+		{ "MATCH xmm", 0, { .kind = XSTATE, .index = 164 } },
+		{ "MATCH x87", 0, { .kind = XSTATE, .index = 36 } },
+		{ "MATCH ymm high", 0, { .kind = XSTATE, .index = 596 } },
+		{ "MATCH zmm high", 0, { .kind = XSTATE, .index = cpu.zmm_high_at + 20 } },
+		{ "MATCH zmm17", 0, { .kind = XSTATE, .index = cpu.zmm_16_at + 124 } },
+		{ "MATCH k", 0, { .kind = XSTATE, .index = cpu.opmask_at + 8 } },
+		{ "MATCH k high", 0, { .kind = XSTATE, .index = cpu.opmask_at + 12 } } };
 	enum { ROUNDS = 2000000 };
 	double base;
 
@@ -672,9 +710,10 @@ static void print_costs(void)
 	memcpy(program + DATA, program_memory, sizeof program_memory);
 	test_site = PROGRAM + SITE;
 	test_in[RAX] = ROUNDS;
+	use = cpu;
 	base = loop_seconds();
 	printf("bare loop: %.2f ns a round\n", base / ROUNDS * 1e9);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0] - (cpu.avx512 ? 0 : 4); ++i) {
 		struct prr_probe_test test = cases[i].test;
 		struct probe probe;
 		uint32_t now = (uint32_t)test_in[test.index % 16];
@@ -684,8 +723,10 @@ static void print_costs(void)
 		else if (test.kind == PRR_PROBE_TEST_WORD)
 			memcpy(&now, program_memory + SCRATCH - DATA, sizeof now);
 		else if (test.kind == PRR_PROBE_TEST_XSTATE)
-			memcpy(&now, test_in_xsave + test.index, sizeof now);
+			now = xsave_word(test.index);
 		test.value = ~now;
+		if (test.kind != 99 && !prr_probe_can_test(&test, &use))
+			continue;
 		init_probe(&probe, SITE + cases[i].at);
 		traps.count = 0;
 		plant(&probe, test.kind == 99 ? PRR_PROBE_COUNT : PRR_PROBE_MATCH, &test, 1,
@@ -711,15 +752,21 @@ int main(void)
 		printf("skipped: no xsave\n");
 		return 0;
 	}
-	test_mask = __builtin_cpu_supports("avx") ? 7 : 3;
+	prr_probe_cpu(&cpu);
+	CHECK(cpu.avx == (__builtin_cpu_supports("avx") != 0));
+	CHECK(cpu.avx512 == (__builtin_cpu_supports("avx512f") != 0));
+	test_mask = 3U | (cpu.avx ? 4 : 0) | (cpu.avx512 ? 0xe0 : 0);
+	if (!cpu.avx512)
+		printf("not tested: AVX-512, this machine has none\n");
 	program = mmap((void *)(uintptr_t)PROGRAM, PROGRAM_LEN, PROT_READ | PROT_WRITE | PROT_EXEC,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	CHECK(program == (void *)(uintptr_t)PROGRAM);
 	handle_traps();
-	test_can_test();
 	test_forms();
 	test_random();
-	test_single_tests();
+	test_single_tests(cpu.avx512bw);
+	if (cpu.avx512bw)
+		test_single_tests(false);
 	print_costs();
 	return 0;
 }

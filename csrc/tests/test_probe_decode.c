@@ -208,7 +208,7 @@ static void test_generate_refuses(void)
 	request.test_count = 1;
 	tests[0] = (struct prr_probe_test){ .kind = PRR_PROBE_TEST_XSTATE, .index = 576 };
 	CHECK(!prr_probe_generate(&request, &stub));
-	request.avx = true;
+	request.cpu.avx = true;
 	CHECK(prr_probe_generate(&request, &stub));
 	request.data_addr = SITE + (UINT64_C(3) << 30);
 	CHECK(!prr_probe_generate(&request, &stub));
@@ -222,18 +222,104 @@ static void test_generate_refuses(void)
 	CHECK(!prr_probe_generate(&request, &stub));
 }
 
-/* --------------------------------------------------------------- real code */
+/* ------------------------------------------------------------------ XSTATE */
 
 static ZydisDecoder decoder;
 
-static void random_test(struct prr_probe_test *test)
+/* Where makers have the components. */
+static const struct prr_probe_cpu intel = { true, true, true, 1088, 1152, 1664 };
+static const struct prr_probe_cpu amd = { true, true, true, 832, 896, 1408 };
+
+static void test_can_test(const struct prr_probe_cpu *cpu)
+{
+	struct prr_probe_test test = { .kind = PRR_PROBE_TEST_XSTATE };
+
+	for (uint32_t i = test.index = 0; i < 3000; test.index = ++i) {
+		bool in_register = i % 16 <= 12;
+		bool can = i <= 2 || i == 24 || (i >= 32 && i < 416 && in_register);
+
+		if (cpu->avx)
+			can |= i >= 576 && i < 832 && in_register;
+		if (cpu->avx512) {
+			can |= i >= cpu->zmm_high_at && i < cpu->zmm_high_at + 512 && in_register;
+			can |= i >= cpu->zmm_16_at && i < cpu->zmm_16_at + 1024 && in_register;
+			can |= i >= cpu->opmask_at && i < cpu->opmask_at + 64 &&
+				i % (cpu->avx512bw ? 4 : 8) == 0;
+		}
+		CHECK(prr_probe_can_test(&test, cpu) == can);
+	}
+	for (test.kind = PRR_PROBE_TEST_REG; test.kind <= PRR_PROBE_TEST_REG_HIGH; ++test.kind) {
+		for (test.index = 0; test.index < 40; ++test.index)
+			CHECK(prr_probe_can_test(&test, cpu) == (test.index < 16));
+	}
+	test.kind = 4;
+	CHECK(!prr_probe_can_test(&test, cpu));
+}
+
+/* The instruction that fetches what the test looks at: the second of a stub. */
+static void expect_fetch(const struct prr_probe_cpu *cpu, uint32_t index, ZydisMnemonic mnemonic,
+	ZydisRegister from, unsigned int lane)
+{
+	static struct prr_probe_stub stub;
+	enum { FETCH = 7 }; /* behind mov [rcx's place], rcx */
+	struct prr_probe_test test = { .kind = PRR_PROBE_TEST_XSTATE, .index = index };
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction fetch;
+	struct prr_probe_insn insn;
+	struct prr_probe_request request = { .insn = &insn,
+		.kind = PRR_PROBE_MATCH,
+		.tests = &test,
+		.test_count = 1,
+		.cpu = *cpu,
+		.code_addr = SITE + (1 << 24),
+		.data_addr = SITE + (1 << 24) + 3 * PAGE };
+	size_t source = 1;
+
+	CHECK(prr_probe_decode(SITE, BYTES(0x48, 0x8b, 0x05, 0, 0, 0, 0), &insn));
+	CHECK(prr_probe_generate(&request, &stub));
+	CHECK(ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+		&decoder, stub.code + FETCH, stub.code_len - FETCH, &fetch, operands)));
+	CHECK(fetch.mnemonic == mnemonic);
+	if (mnemonic == ZYDIS_MNEMONIC_VEXTRACTI32X4) {
+		CHECK(operands[0].mem.base == ZYDIS_REGISTER_RIP && operands[0].size == 128);
+		CHECK(operands[1].reg.value == ZYDIS_REGISTER_K0); /* no mask */
+		source = 2;
+		CHECK(operands[3].imm.value.u == lane);
+	}
+	CHECK(operands[source].reg.value == from);
+}
+
+static void test_fetches(const struct prr_probe_cpu *cpu)
+{
+	struct prr_probe_cpu narrow = *cpu;
+
+	narrow.avx512bw = false;
+	for (uint32_t i = 0; i < 16; ++i) {
+		expect_fetch(cpu, cpu->opmask_at + 4 * i,
+			i % 2 ? ZYDIS_MNEMONIC_KMOVQ : ZYDIS_MNEMONIC_KMOVD,
+			ZYDIS_REGISTER_K0 + i / 2, 0);
+		if (i % 2 == 0)
+			expect_fetch(&narrow, cpu->opmask_at + 4 * i, ZYDIS_MNEMONIC_KMOVW,
+				ZYDIS_REGISTER_K0 + i / 2, 0);
+	}
+	for (uint32_t i = 0; i < 128; ++i)
+		expect_fetch(&narrow, cpu->zmm_high_at + 4 * i, ZYDIS_MNEMONIC_VEXTRACTI32X4,
+			ZYDIS_REGISTER_ZMM0 + i / 8, 2 + i % 8 / 4);
+	for (uint32_t i = 0; i < 256; ++i)
+		expect_fetch(cpu, cpu->zmm_16_at + 4 * i, ZYDIS_MNEMONIC_VEXTRACTI32X4,
+			ZYDIS_REGISTER_ZMM16 + i / 16, i % 16 / 4);
+}
+
+/* --------------------------------------------------------------- real code */
+
+static void random_test(struct prr_probe_test *test, const struct prr_probe_cpu *cpu)
 {
 	do {
 		test->kind = random_next() % 4;
-		test->index = random_next() % (test->kind == PRR_PROBE_TEST_XSTATE ? 832 : 16);
+		test->index = random_next() % (test->kind == PRR_PROBE_TEST_XSTATE ? 2688 : 16);
 		test->addr = random_next();
 		test->value = (uint32_t)random_next();
-	} while (!prr_probe_can_test(test, true));
+	} while (!prr_probe_can_test(test, cpu));
 }
 
 /* The classes that must be refused, by what they are called. */
@@ -358,7 +444,7 @@ static void generate_and_check(const struct prr_probe_insn *insn, uint64_t names
 		.kind = random_next() % 2,
 		.tests = tests,
 		.test_count = random_next() % 12,
-		.avx = true };
+		.cpu = random_next() % 2 ? amd : intel };
 
 	if (!prr_probe_place(insn, STUB_PAGES * PAGE, not_near, NULL, &request.code_addr)) {
 		CHECK(insn->length < 5 ||
@@ -367,7 +453,7 @@ static void generate_and_check(const struct prr_probe_insn *insn, uint64_t names
 	}
 	request.data_addr = request.code_addr / PAGE * PAGE + (STUB_PAGES - 1) * PAGE;
 	for (size_t i = 0; i < request.test_count; ++i)
-		random_test(&tests[i]);
+		random_test(&tests[i], &request.cpu);
 	CHECK(prr_probe_generate(&request, &stub));
 	check_stub(&request, &stub, names);
 }
@@ -427,6 +513,13 @@ int main(void)
 	test_decode();
 	test_place();
 	test_generate_refuses();
+	test_can_test(&(struct prr_probe_cpu){ .avx = false });
+	test_can_test(&(struct prr_probe_cpu){ .avx = true });
+	test_can_test(&(struct prr_probe_cpu){ true, true, false, 1088, 1152, 1664 });
+	test_can_test(&intel);
+	test_can_test(&amd);
+	test_fetches(&intel);
+	test_fetches(&amd);
 	test_real_code();
 	return 0;
 }

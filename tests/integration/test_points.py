@@ -27,7 +27,7 @@ WORKLOADS = PROJECT / "tests/support/workloads"
 WITH_POINTS = (sys.executable, "-m", "tests.support.with_points")
 TIMEOUT = 600.0 if FULL else 100.0
 # How often a program is stopped at least, by slice in ms: what runs in start-up alone.
-FLOORS = {50.0: 0, 5.0: 2, 0.3: 1000 if FULL else 30}
+FLOORS = {50.0: 0, 5.0: 2, 0.3: 1000 if FULL else 10}
 
 
 def nothing(_work: Path) -> None:
@@ -119,7 +119,7 @@ CASES = {
         inputs=java_class,
     ),
     "go": Case(command=("./mixing", str(sized(20, 600))), needs=("command:go",), inputs=go_program),
-    "c++": Case(command=("./unordered", str(sized(60, 600))), inputs=unordered),
+    "c++": Case(command=("./unordered", str(sized(150, 1000))), inputs=unordered),
 }
 
 
