@@ -521,6 +521,46 @@ PRR_API void prr_replay_point_stats(const struct prr_replay *session, struct prr
 /* EventIndex of the event being replayed, or last replayed. */
 PRR_API uint64_t prr_replay_event(const struct prr_replay *session);
 
+/* ------------------------------------------------------- inside a slice */
+
+/* A place inside a slice: which slice, and a fingerprint of the state there. */
+struct prr_place;
+
+enum prr_slice_stop {
+	PRR_SLICE_EVENT = 1, /* at the slice's end: its event can be replayed next */
+	PRR_SLICE_PLACE = 2, /* at the place that was looked for */
+	PRR_SLICE_LATE = 3   /* the time was up: in the program's code, before either */
+};
+
+/* Replays all events before `event`, whose task then stands where its last event left
+ * it. PRR_END: the trace ends before. */
+PRR_API PRR_MUST_USE enum prr_status prr_replay_run_to(
+	struct prr_replay *session, uint64_t event, struct prr_error *err);
+/* Runs the task of that event on for at most `limit_ns` (UINT64_MAX: no limit), to `place`
+ * (NULL: none), or to the event. *stop: enum prr_slice_stop. A place of another slice is
+ * PRR_ERR_INTERNAL; where none can be looked for: PRR_ERR_UNSUPPORTED. When a place was
+ * looked for in a slice that a preemption ends, and PRR_SLICE_EVENT came, the session has
+ * run beyond its event and is of no further use. */
+PRR_API PRR_MUST_USE enum prr_status prr_replay_run_slice(struct prr_replay *session,
+	const struct prr_place *place, uint64_t limit_ns, uint32_t *stop, struct prr_error *err);
+/* Names the place where the session stands, after going on by some 32 instructions.
+ * *ret is owned; NULL: so near to the event none can be. */
+PRR_API PRR_MUST_USE enum prr_status prr_replay_name_place(
+	struct prr_replay *session, struct prr_place **ret, struct prr_error *err);
+/* Does it stand there? */
+PRR_API PRR_MUST_USE enum prr_status prr_replay_is_at_place(struct prr_replay *session,
+	const struct prr_place *place, bool *ret, struct prr_error *err);
+
+/* A place out of the bytes of one; nothing in them is trusted. *ret is owned. */
+PRR_API PRR_MUST_USE enum prr_status prr_place_create(
+	const uint8_t *bytes, size_t len, struct prr_place **ret, struct prr_error *err);
+PRR_API void prr_place_destroy(struct prr_place *place);
+/* docs/TRACE_FORMAT.md describes them. Borrowed. */
+PRR_API void prr_place_bytes(const struct prr_place *place, const uint8_t **bytes, size_t *len);
+/* EventIndex of the event that its slice runs into. */
+PRR_API uint64_t prr_place_event(const struct prr_place *place);
+PRR_API void prr_place_position(const struct prr_place *place, struct prr_position *ret);
+
 /* The core with the fewest runnable processes among those this process may use
  * (PITFALLS A10). -1 when the affinity mask cannot be read. */
 PRR_API int32_t prr_choose_cpu(void);

@@ -9,7 +9,7 @@
 #define PATIENCE 100
 #define PATIENCE_NS 30000000000ull
 
-static bool is_careful(const struct prr_replay_options *options, uint64_t index)
+bool prr_replay_is_careful(const struct prr_replay_options *options, uint64_t index)
 {
 	for (size_t i = 0; i < options->careful_count; i++)
 		if (options->careful[i] == index)
@@ -30,16 +30,17 @@ static void look_at_pages(const struct prr_event *event, struct prr_fingerprint_
 	}
 }
 
-static enum prr_status target_of(struct prr_replay *s, const struct prr_event *event,
-	struct prr_search_target *ret, struct prr_error *err)
+enum prr_status prr_replay_preemption(
+	struct prr_replay *s, struct prr_search_target *ret, struct prr_error *err)
 {
+	const struct prr_event *event = s->event;
 	struct prr_fingerprint_view *place = &ret->place;
 	const uint8_t *words = NULL;
 	size_t words_len = 0;
 
 	*ret = (struct prr_search_target){ .site = event->position.site,
 		.hits = event->position.hits,
-		.careful = is_careful(s->options, event->index) };
+		.careful = prr_replay_is_careful(s->options, event->index) };
 	place->regs = &event->regs;
 	place->point = prr_field_find(event, PRR_FIELD_POINT, sizeof(*place->point), NULL, NULL);
 	if (!place->point)
@@ -86,7 +87,7 @@ enum prr_status prr_replay_preempt_event(
 	struct prr_search_result result;
 	uint64_t began_ns = prr_now();
 
-	PRR_TRY(target_of(s, s->event, &target, err));
+	PRR_TRY(prr_replay_preemption(s, &target, err));
 	s->deadline_ns = began_ns + PATIENCE_NS * (target.careful ? 20 : 1) +
 		PATIENCE * (s->event->time_ns - s->last_time_ns);
 	enum prr_status status = prr_replay_search(s, t, &target, &result, err);

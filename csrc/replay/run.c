@@ -13,7 +13,7 @@ static enum prr_status gone(struct prr_replay_task *t, struct prr_error *err)
 		"the replaying process of task %d ended (killed from outside?)", t->uid.tid);
 }
 
-static enum prr_status flush_regs(struct prr_replay_task *t, struct prr_error *err)
+enum prr_status prr_replay_flush_regs(struct prr_replay_task *t, struct prr_error *err)
 {
 	if (!t->regs_dirty)
 		return PRR_OK;
@@ -23,8 +23,7 @@ static enum prr_status flush_regs(struct prr_replay_task *t, struct prr_error *e
 	return PRR_OK;
 }
 
-/* Signals sent from outside (Ctrl-C, SIGWINCH) are no part of the recording. */
-static bool from_outside(struct prr_replay_task *t, int signo)
+bool prr_replay_is_from_outside(struct prr_replay_task *t, int signo)
 {
 	siginfo_t info;
 
@@ -37,7 +36,13 @@ static bool from_outside(struct prr_replay_task *t, int signo)
 enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task *t,
 	enum prr_arrival *arrival, int *signo, struct prr_error *err)
 {
-	PRR_TRY(flush_regs(t, err));
+	if (s->arrived.kept) {
+		s->arrived.kept = false;
+		*arrival = s->arrived.arrival;
+		*signo = s->arrived.signo;
+		return PRR_OK;
+	}
+	PRR_TRY(prr_replay_flush_regs(t, err));
 	for (;;) {
 		int status;
 
@@ -61,7 +66,8 @@ enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task 
 			*arrival = PRR_ARRIVAL_LATE;
 			break;
 		}
-		if (prr_status_event(status) == 0 && !from_outside(t, WSTOPSIG(status))) {
+		if (prr_status_event(status) == 0 &&
+			!prr_replay_is_from_outside(t, WSTOPSIG(status))) {
 			*arrival = PRR_ARRIVAL_SIGNAL;
 			*signo = WSTOPSIG(status);
 			break;

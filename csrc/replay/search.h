@@ -39,4 +39,9 @@ PRR_MUST_USE enum prr_status prr_replay_search(struct prr_replay *s, struct prr_
 PRR_MUST_USE enum prr_status prr_replay_stands_at(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_search_target *target, bool *ret, struct prr_error *err);
 
+/* point.c: the place of the PREEMPT event at hand */
+PRR_MUST_USE enum prr_status prr_replay_preemption(
+	struct prr_replay *s, struct prr_search_target *ret, struct prr_error *err);
+bool prr_replay_is_careful(const struct prr_replay_options *options, uint64_t index);
+
 #endif

@@ -119,6 +119,7 @@ void prr_replay_destroy(struct prr_replay *s)
 		sched_setaffinity(0, sizeof(s->old_affinity), &s->old_affinity);
 	prr_replay_objects_deinit(s);
 	prr_mapped_deinit(&s->mapped);
+	prr_page_history_free(s->history);
 	prr_replay_names_deinit(s);
 	if (s->stub_fd >= 0)
 		close(s->stub_fd);
@@ -224,32 +225,85 @@ static enum prr_status replay_event(struct prr_replay *s, struct prr_error *err)
 	}
 }
 
+/* Reads on unless the next event has been read already. PRR_END: the trace ends early. */
+static enum prr_status read_event(struct prr_replay *s, struct prr_error *err)
+{
+	if (s->has_event)
+		return PRR_OK;
+	enum prr_status status = prr_trace_reader_next(s->reader, &s->event, err);
+
+	s->has_event = status == PRR_OK;
+	return status;
+}
+
+static enum prr_status replay_read(struct prr_replay *s, struct prr_error *err)
+{
+	s->has_event = false;
+	s->last_index = s->event->index;
+	s->written_as_uid = 0;
+	PRR_TRY(prr_replay_note_stored(s, err));
+	PRR_TRY(replay_event(s, err));
+	s->last_time_ns = s->event->time_ns;
+	return PRR_OK;
+}
+
 static enum prr_status loop(
 	struct prr_replay *s, struct prr_replay_stop *stop, struct prr_error *err)
 {
 	while (!s->ended) {
-		enum prr_status status = prr_trace_reader_next(s->reader, &s->event, err);
+		enum prr_status status = read_event(s, err);
 
 		if (status == PRR_END) {
 			stop->kind = PRR_REPLAY_STOP_TRUNCATED;
 			return PRR_OK;
 		}
 		PRR_TRY(status);
-		s->last_index = s->event->index;
-		s->written_as_uid = 0;
-		PRR_TRY(prr_replay_note_stored(s, err));
-		PRR_TRY(replay_event(s, err));
-		s->last_time_ns = s->event->time_ns;
+		PRR_TRY(replay_read(s, err));
 	}
 	stop->kind = PRR_REPLAY_STOP_ENDED;
 	stop->status = s->status;
 	return PRR_OK;
 }
 
+static enum prr_status check_usable(const struct prr_replay *s, struct prr_error *err)
+{
+	if (!s->is_beyond)
+		return PRR_OK;
+	return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
+		"the session has run beyond event %llu without replaying it",
+		(unsigned long long)s->event->index);
+}
+
+static enum prr_status loop_to(struct prr_replay *s, uint64_t event, struct prr_error *err)
+{
+	for (;;) {
+		PRR_TRY(read_event(s, err));
+		if (s->event->index >= event)
+			return PRR_OK;
+		PRR_TRY(replay_read(s, err));
+	}
+}
+
+enum prr_status prr_replay_run_to(struct prr_replay *s, uint64_t event, struct prr_error *err)
+{
+	PRR_TRY(check_usable(s, err));
+	if (event <= s->last_index)
+		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL,
+			"event %llu has been replayed already", (unsigned long long)event);
+	prr_page_history_free(s->history);
+	s->history = NULL;
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+	enum prr_status status = loop_to(s, event, err);
+
+	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	return status;
+}
+
 enum prr_status prr_replay_run(
 	struct prr_replay *s, struct prr_replay_stop *stop, struct prr_error *err)
 {
 	memset(stop, 0, sizeof(*stop));
+	PRR_TRY(check_usable(s, err));
 	/* As in recording: the same TSC mode on both sides of a context switch. */
 	prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 	enum prr_status status = loop(s, stop, err);

@@ -22,9 +22,16 @@
 #include "../shared/layout.h"
 #include "../shared/mappings.h"
 #include "../shared/mem.h"
+#include "../shared/page_history.h"
 #include "../shared/ptrace.h"
 #include "../shared/regs.h"
 #include "../shared/syscall_table.h"
+
+enum prr_arrival {
+	PRR_ARRIVAL_SYSCALL, /* a syscall entry, not executed */
+	PRR_ARRIVAL_SIGNAL,  /* a fault: *signo */
+	PRR_ARRIVAL_LATE     /* none of these by s->deadline_ns; somewhere in user code */
+};
 
 struct prr_replay_as { /* AddressSpace */
 	uint32_t uid;
@@ -72,6 +79,14 @@ struct prr_replay {
 	const struct prr_replay_options *options;
 	struct prr_trace_reader *reader;
 	const struct prr_event *event; /* being replayed; borrowed */
+	bool has_event; /* it has been read, and is not being replayed yet */
+	bool is_beyond; /* its task has run on beyond it: of no use any more */
+	struct {
+		bool kept; /* its task has arrived where it begins */
+		enum prr_arrival arrival;
+		int signo;
+	} arrived;
+	struct prr_page_history *history; /* owned; of places named in the slice at hand */
 	struct prr_replay_task *tasks; /* owned */
 	struct prr_mapped mapped;      /* objects behind the mappings of all tasks */
 	struct prr_object *objects;    /* owned */
@@ -112,11 +127,10 @@ const void *prr_field_find(const struct prr_event *event, uint16_t tag, size_t s
 	const uint8_t **rest, size_t *rest_len);
 
 /* run.c: moving a task to its next event */
-enum prr_arrival {
-	PRR_ARRIVAL_SYSCALL, /* a syscall entry, not executed */
-	PRR_ARRIVAL_SIGNAL,  /* a fault: *signo */
-	PRR_ARRIVAL_LATE     /* none of these by s->deadline_ns; somewhere in user code */
-};
+PRR_MUST_USE enum prr_status prr_replay_flush_regs(
+	struct prr_replay_task *t, struct prr_error *err);
+/* Signals sent from outside (Ctrl-C, SIGWINCH) are no part of the recording. */
+bool prr_replay_is_from_outside(struct prr_replay_task *t, int signo);
 PRR_MUST_USE enum prr_status prr_replay_advance(struct prr_replay *s, struct prr_replay_task *t,
 	enum prr_arrival *arrival, int *signo, struct prr_error *err);
 /* The same; what int 0x80 answered to the recording it answers here. */

@@ -7,6 +7,7 @@ exceptions of `pyrr.errors`. No C pointer leaves this package.
 
 from pyrr.native._clock import ClockFacts, clock_facts
 from pyrr.native._cpu import cpu_leaf, cpu_state
+from pyrr.native._place import Place, SliceStop
 from pyrr.native._session import (
     PointStats,
     RecordSession,
@@ -21,6 +22,7 @@ from pyrr.native._trace import TraceReader, TraceWriter, page_hash
 
 __all__ = [
     "ClockFacts",
+    "Place",
     "PointStats",
     "RecordSession",
     "RecordStop",
@@ -28,6 +30,7 @@ __all__ = [
     "ReplaySession",
     "ReplayStop",
     "ReplayStopKind",
+    "SliceStop",
     "TraceReader",
     "TraceWriter",
     "choose_cpu",

@@ -13,9 +13,12 @@ from typing import Any, Self
 
 from pyrr.errors import Divergence
 from pyrr.native._handle import Handle
+from pyrr.native._place import Place, SliceStop, place_from, place_pointer
 from pyrr.native._pyrr_core import ffi, lib
-from pyrr.native._status import CData, check, error_slot, text
+from pyrr.native._status import END, CData, check, error_slot, text
 from pyrr.native._trace import TraceReader, TraceWriter
+
+NO_LIMIT = (1 << 64) - 1
 
 
 class RecordStopKind(IntEnum):
@@ -261,6 +264,55 @@ class ReplaySession:
         return ReplayStop(
             kind=ReplayStopKind(int(stop.kind)), status=int(stop.status), event=int(stop.event)
         )
+
+    def run_to(self, event: int) -> bool:
+        """Replays all events before `event`; its task stands where its last event left it.
+
+        False: the trace ends before. Raises Divergence or another PyrrError.
+        """
+        with error_slot() as error:
+            try:
+                status = check(lib.prr_replay_run_to(self._handle.pointer, event, error), error)
+            except Divergence as diverged:
+                diverged.event = self.event
+                raise
+        return status != END
+
+    def run_slice(self, place: Place | None = None, *, limit_ns: int | None = None) -> SliceStop:
+        """Runs the task of the event run to on: to `place`, to the event, or for `limit_ns`.
+
+        A place that the task has passed, or never comes to, ends at the event. Where the
+        event is a preemption the session is of no further use then. Raises
+        UnsupportedSyscall where places cannot be looked for, InternalError for a place of
+        another slice.
+        """
+        pointer = ffi.NULL if place is None else place_pointer(place.data)
+        stop = ffi.new("uint32_t *")
+        limit = NO_LIMIT if limit_ns is None else limit_ns
+        with error_slot() as error:
+            status = lib.prr_replay_run_slice(self._handle.pointer, pointer, limit, stop, error)
+            check(status, error)
+        return SliceStop(int(stop[0]))
+
+    def name_place(self) -> Place | None:
+        """Goes on by some 32 instructions and names where that ends.
+
+        None: so near to the event no place can be named.
+        """
+        slot = ffi.new("struct prr_place **")
+        with error_slot() as error:
+            check(lib.prr_replay_name_place(self._handle.pointer, slot, error), error)
+        return None if slot[0] == ffi.NULL else place_from(slot[0])
+
+    def is_at(self, place: Place) -> bool:
+        """Whether the session stands at a place of its slice."""
+        answer = ffi.new("bool *")
+        with error_slot() as error:
+            status = lib.prr_replay_is_at_place(
+                self._handle.pointer, place_pointer(place.data), answer, error
+            )
+            check(status, error)
+        return bool(answer[0])
 
     @property
     def missed(self) -> int:

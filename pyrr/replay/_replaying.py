@@ -36,7 +36,11 @@ class ReplayResult:
     points: PointStats | None = None
 
 
-def _choose_cpu(recorded: int) -> int:
+def core_for(recorded: int) -> int:
+    """The core to replay on: the recorded one where it is allowed.
+
+    Raises EnvironmentUnsupported where none can be chosen.
+    """
     allowed = os.sched_getaffinity(0)
     cpu = recorded if recorded in allowed else choose_cpu()
     if cpu < 0:
@@ -79,7 +83,7 @@ def _once(options: ReplayOptions, trace: Trace, careful: list[int]) -> ReplayRes
         ReplaySession(
             reader,
             trace_dir=trace.path,
-            cpu=_choose_cpu(trace.header.core),
+            cpu=core_for(trace.header.core),
             check_memory=options.check == "memory",
             stdout_fd=options.stdout_fd,
             stderr_fd=options.stderr_fd,
