@@ -39,7 +39,7 @@ enum prr_status prr_replay_preemption(
 	size_t words_len = 0;
 
 	*ret = (struct prr_search_target){ .site = event->position.site,
-		.hits = event->position.hits,
+		.hits = event->position.hits - s->arrivals,
 		.careful = prr_replay_is_careful(s->options, event->index) };
 	place->regs = &event->regs;
 	place->point = prr_field_find(event, PRR_FIELD_POINT, sizeof(*place->point), NULL, NULL);

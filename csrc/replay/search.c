@@ -41,6 +41,7 @@ struct search {
 	uint64_t guard, guard_len; /* pages made read-only: the probe lies in them; 0 none */
 	unsigned replants;         /* after the program wrote there */
 	struct prr_probe probe;
+	struct prr_probe end; /* counts to the end of the slice, where a count ends it */
 	uint8_t here[XSTATE_MAX];
 };
 
@@ -405,8 +406,10 @@ static void leave(struct prr_replay_task *t, struct search *search)
 	t->regs.orig_rax = (uint64_t)-1;
 	t->regs.rflags &= ~PRR_FLAG_RF;
 	t->regs_dirty = true;
-	if (prr_probe_is_inside(&search->probe, t->regs.rip) &&
-		!prr_probe_leave(&search->probe, t->tid, &t->regs))
+	if ((prr_probe_is_inside(&search->probe, t->regs.rip) &&
+		    !prr_probe_leave(&search->probe, t->tid, &t->regs)) ||
+		(prr_probe_is_inside(&search->end, t->regs.rip) &&
+			!prr_probe_leave(&search->end, t->tid, &t->regs)))
 		(void)lose(search, "the stub could not be left");
 }
 
@@ -433,6 +436,12 @@ static enum prr_status next_stop(struct prr_replay *s, struct prr_replay_task *t
 	PRR_TRY(prr_replay_advance_past_int80(s, t, &arrival, &signo, err));
 	if (arrival != PRR_ARRIVAL_SIGNAL)
 		return end_with(t, search, arrival, 0);
+	if (signo == SIGTRAP && search->target->end_hits &&
+		prr_probe_is_trap(&search->end, &t->regs)) {
+		t->regs.rip = search->end.site;
+		search->result->at_end = true;
+		return end_with(t, search, arrival, signo);
+	}
 	if (signo == SIGSEGV) {
 		bool handled;
 
@@ -472,16 +481,53 @@ static enum prr_status run(struct prr_replay *s, struct prr_replay_task *t, stru
 	return PRR_OK;
 }
 
+/* Counts to the end of the slice beside the probe at the place. */
+static enum prr_status watch_end(struct prr_replay_task *t, struct search *search)
+{
+	const struct prr_field_mapping *m =
+		prr_mappings_find(&t->as->mappings, search->target->end_site);
+
+	/* Nothing guards its patch, and memory is hashed with it in place. */
+	if (!m || (m->prot & PROT_WRITE) || !search->end.has_stub ||
+		!prr_probe_arm_count(&search->end, t->tid, search->target->end_hits) ||
+		!search->end.has_stub)
+		return lose(search, "the slice's end cannot be watched meanwhile");
+	return PRR_OK;
+}
+
+static void read_count(struct prr_replay_task *t, struct search *search)
+{
+	struct prr_search_result *result = search->result;
+	const struct prr_search_target *target = search->target;
+
+	if (target->end_hits)
+		(void)prr_probe_counter(&search->end, t->tid, &result->hits_left);
+	else if (search->place->point->method == PRR_POINT_COUNT && !search->probe.has_stub)
+		result->hits_left = target->hits - result->candidates;
+	else if (search->place->point->method == PRR_POINT_COUNT)
+		(void)prr_probe_counter(&search->probe, t->tid, &result->hits_left);
+}
+
 static enum prr_status find(struct prr_replay *s, struct prr_replay_task *t, struct search *search,
 	struct prr_error *err)
 {
-	PRR_TRY(prr_probe_open(
-		&search->probe, t->tid, &t->as->mappings, search->target->site, err));
+	const struct prr_search_target *target = search->target;
+	const struct prr_mappings *mappings = &t->as->mappings;
+
+	PRR_TRY(prr_probe_open(&search->probe, t->tid, mappings, target->site, err));
+	if (target->end_hits) {
+		PRR_TRY(prr_probe_open(&search->end, t->tid, mappings, target->end_site, err));
+		PRR_TRY(watch_end(t, search));
+	}
 	t->regs_dirty = true; /* calls were injected */
-	PRR_TRY(run(s, t, search, err));
+	if (search->result->end == PRR_SEARCH_GOES_ON)
+		PRR_TRY(run(s, t, search, err));
 	PRR_TRY(unguard(s, t, search, err));
+	read_count(t, search);
 	search->result->hardware = search->probe.hardware;
 	PRR_TRY(prr_probe_close(&search->probe, t->tid, err));
+	if (target->end_hits)
+		PRR_TRY(prr_probe_close(&search->end, t->tid, err));
 	t->regs_dirty = true;
 	return PRR_OK;
 }

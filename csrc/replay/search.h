@@ -9,6 +9,8 @@ struct prr_search_target {
 	uint64_t site;
 	uint64_t hits; /* of a counted place: arrivals from here */
 	struct prr_fingerprint_view place;
+	/* Where a count ends the slice: that arrival, from here, ends the search; hits 0: none. */
+	uint64_t end_site, end_hits;
 	bool careful; /* the program must not notice anything: no code is changed */
 };
 
@@ -25,6 +27,8 @@ struct prr_search_result {
 	enum prr_arrival arrival;
 	int signo;
 	const char *why; /* static */
+	bool at_end; /* ARRIVED: where the count ends the slice */
+	uint64_t hits_left; /* of the counted place, or else of the count that ends the slice */
 	bool hardware; /* no code was changed */
 	uint64_t candidates, hashed; /* stops, and how many needed a full hash */
 };

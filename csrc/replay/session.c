@@ -233,6 +233,8 @@ static enum prr_status read_event(struct prr_replay *s, struct prr_error *err)
 	enum prr_status status = prr_trace_reader_next(s->reader, &s->event, err);
 
 	s->has_event = status == PRR_OK;
+	s->at_preemption = false;
+	s->arrivals = 0;
 	return status;
 }
 

@@ -86,6 +86,10 @@ struct prr_replay {
 		enum prr_arrival arrival;
 		int signo;
 	} arrived;
+	/* The event is a PREEMPT: its task stands there; how often it has executed the
+	 * instruction at the site in this slice (kept only while places in it are looked for). */
+	bool at_preemption;
+	uint64_t arrivals;
 	struct prr_page_history *history; /* owned; of places named in the slice at hand */
 	struct prr_replay_task *tasks; /* owned */
 	struct prr_mapped mapped;      /* objects behind the mappings of all tasks */

@@ -41,7 +41,13 @@ static bool runs(const struct prr_replay *s, const struct prr_replay_task *t)
 	}
 }
 
-/* *ret: the task that runs in the slice; NULL: the slice is empty. */
+/* Does an arrival at a site, by its number, end the slice? */
+static bool is_counted(const struct prr_replay *s)
+{
+	return is_preemption(s) && s->event->position.hits != 0;
+}
+
+/* *ret: the task that runs on in the slice; NULL: it stands at its end. */
 static enum prr_status task_of(
 	struct prr_replay *s, struct prr_replay_task **ret, struct prr_error *err)
 {
@@ -53,10 +59,8 @@ static enum prr_status task_of(
 	t = prr_replay_find(s, s->event->task.serial);
 	if (!t || !runs(s, t))
 		return PRR_OK;
-	if (is_preemption(s) && s->event->position.hits)
-		return prr_fail(err, PRR_ERR_UNSUPPORTED, 0, NULL,
-			"event %llu ends a slice by a count: places inside it cannot be named yet",
-			(unsigned long long)s->event->index);
+	if (s->at_preemption)
+		return PRR_OK;
 	*ret = t;
 	return PRR_OK;
 }
@@ -99,6 +103,18 @@ static enum prr_status look_for(struct prr_replay *s, struct prr_replay_task *t,
 		(unsigned long long)target->site, (unsigned long long)s->event->index, result->why);
 }
 
+/* What a search in a slice that a count ends has come to. */
+static enum prr_status note_count(struct prr_replay *s, struct prr_replay_task *t,
+	const struct prr_search_result *result, bool at_end, struct prr_error *err)
+{
+	/* The arrival that ends it has not executed the instruction. */
+	s->arrivals = s->event->position.hits - (at_end ? 1 : result->hits_left);
+	s->at_preemption = at_end;
+	if (result->end == PRR_SEARCH_ARRIVED && !at_end)
+		return prr_replay_diverged(s, t, err, "the slice went on beyond its end");
+	return PRR_OK;
+}
+
 static enum prr_status run_to_place(struct prr_replay *s, struct prr_replay_task *t,
 	const struct prr_place *place, uint32_t *stop, struct prr_error *err)
 {
@@ -107,21 +123,22 @@ static enum prr_status run_to_place(struct prr_replay *s, struct prr_replay_task
 		.careful = prr_replay_is_careful(s->options, s->event->index) };
 	struct prr_search_result result;
 
+	if (is_counted(s)) {
+		target.end_site = s->event->position.site;
+		target.end_hits = s->event->position.hits - s->arrivals;
+	}
 	PRR_TRY(look_for(s, t, &target, &result, err));
-	switch (result.end) {
-	case PRR_SEARCH_FOUND:
-		*stop = PRR_SLICE_PLACE;
-		return PRR_OK;
-	case PRR_SEARCH_LATE:
-		*stop = PRR_SLICE_LATE;
-		return PRR_OK;
-	default:
-		*stop = PRR_SLICE_EVENT;
-		/* A preemption is passed over without a notice. */
+	*stop = result.end == PRR_SEARCH_FOUND  ? PRR_SLICE_PLACE
+		: result.end == PRR_SEARCH_LATE ? PRR_SLICE_LATE
+						: PRR_SLICE_EVENT;
+	if (is_counted(s))
+		return note_count(s, t, &result, result.at_end, err);
+	if (result.end == PRR_SEARCH_ARRIVED) {
+		/* A preemption by fingerprint is passed over without a notice. */
 		s->is_beyond = is_preemption(s);
 		keep_arrival(s, result.arrival, result.signo);
-		return PRR_OK;
 	}
+	return PRR_OK;
 }
 
 static enum prr_status run_to_preemption(
@@ -133,8 +150,11 @@ static enum prr_status run_to_preemption(
 	PRR_TRY(prr_replay_preemption(s, &target, err));
 	PRR_TRY(look_for(s, t, &target, &result, err));
 	*stop = result.end == PRR_SEARCH_LATE ? PRR_SLICE_LATE : PRR_SLICE_EVENT;
+	if (is_counted(s))
+		return note_count(s, t, &result, result.end == PRR_SEARCH_FOUND, err);
 	if (result.end == PRR_SEARCH_ARRIVED)
 		return prr_replay_diverged(s, t, err, "the slice went on beyond its end");
+	s->at_preemption = result.end == PRR_SEARCH_FOUND;
 	return PRR_OK;
 }
 
@@ -201,6 +221,8 @@ enum prr_status prr_replay_run_slice(struct prr_replay *s, const struct prr_plac
 struct naming {
 	struct prr_replay *s;
 	struct prr_replay_task *t;
+	enum prr_status status; /* of is_end */
+	struct prr_error *err;
 };
 
 /* A stop that is no step's: what begins the event is kept, all else is passed over. */
@@ -219,6 +241,35 @@ static enum prr_status other_stop(void *context, int status, bool *go_on, struct
 	else
 		*go_on = true;
 	return PRR_OK;
+}
+
+/* How often the steps have executed the instruction at the event's site. */
+static uint64_t arrivals(const struct prr_replay *s, const struct prr_fingerprint *path)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < path->steps; i++)
+		count += path->executed[i] == s->event->position.site;
+	return count;
+}
+
+/* Steps could pass a preemption without a notice. */
+static bool is_end(void *context, const struct prr_fingerprint *so_far)
+{
+	struct naming *naming = context;
+	struct prr_replay *s = naming->s;
+	struct prr_search_target target;
+
+	if (!is_preemption(s) || naming->t->regs.rip != s->event->position.site)
+		return false;
+	if (is_counted(s))
+		s->at_preemption = s->arrivals + arrivals(s, so_far) + 1 == s->event->position.hits;
+	else if (naming->status == PRR_OK)
+		naming->status = prr_replay_preemption(s, &target, naming->err);
+	if (!is_counted(s) && naming->status == PRR_OK)
+		naming->status =
+			prr_replay_stands_at(s, naming->t, &target, &s->at_preemption, naming->err);
+	return s->at_preemption || naming->status != PRR_OK;
 }
 
 static enum prr_status take_memory(struct prr_replay *s, struct prr_replay_task *t,
@@ -247,8 +298,13 @@ static enum prr_status name(struct prr_replay *s, struct prr_fingerprint *finger
 	struct prr_place **ret, struct prr_error *err)
 {
 	struct prr_replay_task *t;
-	struct naming naming = { .s = s };
-	struct prr_fingerprint_walk walk = { .other_stop = other_stop, .context = &naming };
+	struct naming naming = { .s = s, .err = err };
+	struct prr_fingerprint_walk walk = {
+		.avoid = s->has_event && is_counted(s) ? s->event->position.site : 0,
+		.is_end = is_end,
+		.other_stop = other_stop,
+		.context = &naming
+	};
 	bool there;
 
 	PRR_TRY(task_of(s, &t, err));
@@ -260,6 +316,8 @@ static enum prr_status name(struct prr_replay *s, struct prr_fingerprint *finger
 	walk.mappings = &t->as->mappings;
 	PRR_TRY(prr_replay_flush_regs(t, err)); /* steps start from what the kernel has */
 	PRR_TRY(prr_fingerprint_walk(&walk, fingerprint, &there, err));
+	PRR_TRY(naming.status);
+	s->arrivals += arrivals(s, fingerprint);
 	if (s->arrived.kept)
 		return PRR_OK;
 	normalise(t);

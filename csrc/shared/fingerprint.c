@@ -18,6 +18,7 @@ enum {
 	STEPS_BRIEF = 2,
 	MORE_STEPS = 24, /* until a probe can stand at the place */
 	NEAR_CODE = 64,  /* bytes */
+	PROBES_APART = 16,
 	XSTATE_MAX = 16384
 };
 _Static_assert(STEPS + MORE_STEPS <= PRR_FINGERPRINT_STEPS_MAX, "a trajectory fits");
@@ -137,6 +138,11 @@ static bool is_free(void *context, uint64_t start, uint64_t len)
 		!prr_mappings_overlap(mappings, start, len);
 }
 
+static bool is_near(const struct prr_fingerprint_walk *walk)
+{
+	return walk->avoid && walk->regs->rip - walk->avoid + PROBES_APART < 2 * PROBES_APART;
+}
+
 /* Will whoever looks for the place be able to put a stub there? */
 static bool can_stand(const struct prr_fingerprint_walk *walk, const struct prr_next_insn *insn)
 {
@@ -164,9 +170,10 @@ enum prr_status prr_fingerprint_walk(const struct prr_fingerprint_walk *walk,
 		if (!prr_step_look(walk->tid, walk->regs, &insn) || insn.is_event ||
 			(walk->regs->rflags & PRR_FLAG_TF))
 			return PRR_OK;
-		*there = ret->steps >= wanted && !insn.is_repeated &&
+		*there = ret->steps >= wanted && !insn.is_repeated && !is_near(walk) &&
 			(ret->steps >= wanted + MORE_STEPS || can_stand(walk, &insn));
-		if (*there)
+		if (*there || (ret->steps >= wanted + MORE_STEPS && is_near(walk)) ||
+			(walk->is_end && walk->is_end(walk->context, ret)))
 			return PRR_OK;
 		if (insn.is_repeated) {
 			PRR_TRY(pass_repeated(walk, &insn, &go_on, err));

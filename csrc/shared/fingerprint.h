@@ -66,13 +66,16 @@ struct prr_fingerprint_walk {
 	struct prr_regs *regs;
 	const struct prr_mappings *mappings;
 	bool brief; /* nothing changes here: two steps will do */
+	uint64_t avoid; /* another probe's site: no place is so near that both cannot stand; 0 */
+	/* May be NULL. Does the slice end here, before the next instruction? */
+	bool (*is_end)(void *context, const struct prr_fingerprint *so_far);
 	/* A stop came that is no step's. *go_on: step on from there. */
 	enum prr_status (*other_stop)(
 		void *context, int status, bool *go_on, struct prr_error *err);
 	void *context;
 };
-/* Steps to the place. *there: the task stands at it, *regs read; else at a place that none
- * can be (before an event) or where other_stop said so. */
+/* Steps to the place. *there: the task stands at it, *regs read; else at one that none
+ * can be (before an event, near `avoid`), or where other_stop or is_end said so. */
 PRR_MUST_USE enum prr_status prr_fingerprint_walk(const struct prr_fingerprint_walk *walk,
 	struct prr_fingerprint *ret, bool *there, struct prr_error *err);
 /* Takes down what a walk has ended at, apart from hashes and pages. */

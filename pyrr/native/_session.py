@@ -282,7 +282,7 @@ class ReplaySession:
         """Runs the task of the event run to on: to `place`, to the event, or for `limit_ns`.
 
         A place that the task has passed, or never comes to, ends at the event. Where the
-        event is a preemption the session is of no further use then. Raises
+        event is a preemption by fingerprint the session is of no further use then. Raises
         UnsupportedSyscall where places cannot be looked for, InternalError for a place of
         another slice.
         """
