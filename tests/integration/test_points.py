@@ -118,7 +118,9 @@ CASES = {
         needs=("command:java", "command:javac"),
         inputs=java_class,
     ),
-    "go": Case(command=("./mixing", str(sized(20, 600))), needs=("command:go",), inputs=go_program),
+    "go": Case(
+        command=("./mixing", str(sized(20, 1200))), needs=("command:go",), inputs=go_program
+    ),
     "c++": Case(command=("./unordered", str(sized(150, 1000))), inputs=unordered),
 }
 
