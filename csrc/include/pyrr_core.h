@@ -539,8 +539,8 @@ PRR_API PRR_MUST_USE enum prr_status prr_replay_run_to(
 /* Runs the task of that event on for at most `limit_ns` (UINT64_MAX: no limit), to `place`
  * (NULL: none), or to the event. *stop: enum prr_slice_stop. A place of another slice is
  * PRR_ERR_INTERNAL; where none can be looked for: PRR_ERR_UNSUPPORTED. When a place was
- * looked for in a slice that a preemption by fingerprint ends, and PRR_SLICE_EVENT came, the session has
- * run beyond its event and is of no further use. */
+ * looked for in a slice that a preemption by fingerprint ends, and PRR_SLICE_EVENT came,
+ * the session has run beyond its event and is of no further use. */
 PRR_API PRR_MUST_USE enum prr_status prr_replay_run_slice(struct prr_replay *session,
 	const struct prr_place *place, uint64_t limit_ns, uint32_t *stop, struct prr_error *err);
 /* Names the place where the session stands, after going on by some 32 instructions.
