@@ -22,14 +22,13 @@ static bool is_preemption(const struct prr_replay *s)
 }
 
 /* Does the event's task execute anything before it? */
-static bool runs(const struct prr_replay *s, const struct prr_replay_task *t)
+static bool runs(const struct prr_replay *s)
 {
 	const struct prr_field_signal *signal;
 
 	switch (s->event->kind) {
 	case PRR_EVENT_SYSCALL:
 	case PRR_EVENT_SYSCALL_BLOCKED:
-		return t->as != NULL;
 	case PRR_EVENT_INSTRUCTION:
 	case PRR_EVENT_PREEMPT:
 		return true;
@@ -57,11 +56,8 @@ static enum prr_status task_of(
 	if (!s->has_event || s->is_beyond)
 		return prr_fail(err, PRR_ERR_INTERNAL, 0, NULL, "the session stands in no slice");
 	t = prr_replay_find(s, s->event->task.serial);
-	if (!t || !runs(s, t))
-		return PRR_OK;
-	if (s->at_preemption)
-		return PRR_OK;
-	*ret = t;
+	if (t && t->as && runs(s) && !s->at_preemption)
+		*ret = t;
 	return PRR_OK;
 }
 
@@ -243,12 +239,14 @@ static enum prr_status other_stop(void *context, int status, bool *go_on, struct
 	return PRR_OK;
 }
 
-/* How often the steps have executed the instruction at the event's site. */
-static uint64_t arrivals(const struct prr_replay *s, const struct prr_fingerprint *path)
+/* How often the steps have executed the instruction at the event's site. The first step
+ * from a syscall-entry stop only ends the call (ptrace(2)): it has executed nothing. */
+static uint64_t arrivals(const struct prr_replay *s, const struct prr_replay_task *t,
+	const struct prr_fingerprint *path)
 {
-	uint64_t count = 0;
+	uint64_t second = path->steps > 1 ? path->executed[1] : t->regs.rip, count = 0;
 
-	for (int i = 0; i < path->steps; i++)
+	for (int i = path->steps > 0 && path->executed[0] == second; i < path->steps; i++)
 		count += path->executed[i] == s->event->position.site;
 	return count;
 }
@@ -263,7 +261,8 @@ static bool is_end(void *context, const struct prr_fingerprint *so_far)
 	if (!is_preemption(s) || naming->t->regs.rip != s->event->position.site)
 		return false;
 	if (is_counted(s))
-		s->at_preemption = s->arrivals + arrivals(s, so_far) + 1 == s->event->position.hits;
+		s->at_preemption =
+			s->arrivals + arrivals(s, naming->t, so_far) + 1 == s->event->position.hits;
 	else if (naming->status == PRR_OK)
 		naming->status = prr_replay_preemption(s, &target, naming->err);
 	if (!is_counted(s) && naming->status == PRR_OK)
@@ -317,7 +316,7 @@ static enum prr_status name(struct prr_replay *s, struct prr_fingerprint *finger
 	PRR_TRY(prr_replay_flush_regs(t, err)); /* steps start from what the kernel has */
 	PRR_TRY(prr_fingerprint_walk(&walk, fingerprint, &there, err));
 	PRR_TRY(naming.status);
-	s->arrivals += arrivals(s, fingerprint);
+	s->arrivals += arrivals(s, t, fingerprint);
 	if (s->arrived.kept)
 		return PRR_OK;
 	normalise(t);
