@@ -19,6 +19,7 @@
 enum {
 	PAGES_LEARNED = 16,
 	REPLANTS_MAX = 20,
+	PROBES_APART = 16, /* bytes */
 	WORDS_LEARNED = 8, /* from one candidate */
 	XSTATE_MAX = 16384,
 	/* Of the XSAVE area (Intel SDM vol. 1, 13.4). */
@@ -29,6 +30,9 @@ enum {
 	SOFTWARE_AT = 464,
 	HEADER_END = 576   /* reserved bytes, XSTATE_BV */
 };
+
+/* For getting from a trap to somewhere else, when the time is up already. */
+#define GRACE_NS 100000ull
 
 struct search {
 	const struct prr_search_target *target;
@@ -434,6 +438,13 @@ static enum prr_status next_stop(struct prr_replay *s, struct prr_replay_task *t
 	int signo = 0;
 
 	PRR_TRY(prr_replay_advance_past_int80(s, t, &arrival, &signo, err));
+	/* A request to stop is reported before the trap that has just come: that first. */
+	if (arrival == PRR_ARRIVAL_LATE &&
+		(prr_probe_is_trap(&search->probe, &t->regs) ||
+			prr_probe_is_trap(&search->end, &t->regs))) {
+		s->deadline_ns = prr_now() + GRACE_NS;
+		return PRR_OK;
+	}
 	if (arrival != PRR_ARRIVAL_SIGNAL)
 		return end_with(t, search, arrival, 0);
 	if (signo == SIGTRAP && search->target->end_hits &&
@@ -487,8 +498,10 @@ static enum prr_status watch_end(struct prr_replay_task *t, struct search *searc
 	const struct prr_field_mapping *m =
 		prr_mappings_find(&t->as->mappings, search->target->end_site);
 
-	/* Nothing guards its patch, and memory is hashed with it in place. */
-	if (!m || (m->prot & PROT_WRITE) || !search->end.has_stub ||
+	/* Patches may not touch (PITFALLS A20). Nothing guards this one, and memory is hashed with
+	 * it in place. */
+	if (search->target->site - search->target->end_site + PROBES_APART < 2 * PROBES_APART ||
+		!m || (m->prot & PROT_WRITE) || !search->end.has_stub ||
 		!prr_probe_arm_count(&search->end, t->tid, search->target->end_hits) ||
 		!search->end.has_stub)
 		return lose(search, "the slice's end cannot be watched meanwhile");

@@ -127,6 +127,13 @@ def check(recording: Recording, event: int) -> None:
         assert session.run_slice() is SliceStop.EVENT
         assert goes_on(session)
     with replaying(recording.trace, event) as session:
+        distance, late = random.Random(8), 0
+        while session.run_slice(places[-1], limit_ns=distance.randrange(400_000)) is SliceStop.LATE:
+            late += 1  # now and then while it is in a stub, or at its trap
+        assert late > 0
+        assert session.is_at(places[-1])
+        assert goes_on(session)
+    with replaying(recording.trace, event) as session:
         assert session.run_slice(places[-1]) is SliceStop.PLACE
         assert session.run_slice(places[0]) is SliceStop.EVENT, "it has been passed"
         if event in recording.by_fingerprint:
