@@ -69,6 +69,8 @@ enum {
 	STRUCTURED_ECX_WAITPKG = 1 << 5,
 	STRUCTURED_ECX_RDPID = 1 << 22,
 	STRUCTURED_EDX_TSXLDTRK = 1 << 16,
+	XSAVE_EAX_XSAVEOPT = 1 << 0, /* leaf 0xd.1 */
+	XSAVE_EAX_XSAVEC = 1 << 1,
 	AMD_EBX_RDPRU = 1 << 4 /* leaf 0x80000008 */
 };
 
@@ -115,8 +117,16 @@ void prr_cpuid_mask(uint32_t leaf, uint32_t subleaf, struct prr_cpuid *data)
 		data->ecx &= ~(uint32_t)(STRUCTURED_ECX_WAITPKG | STRUCTURED_ECX_RDPID);
 		data->edx &= ~(uint32_t)STRUCTURED_EDX_TSXLDTRK;
 		break;
-	case 0xB:        /* extended topology */
-	case 0x1F:       /* V2 extended topology */
+	case 0xD:
+		/* What xsavec and xsaveopt leave out depends on XINUSE, which a context switch may
+		 * change: ld.so's lazy binding would leave other bytes on the stack than when
+		 * it was recorded, and a later function has them as uninitialised locals.
+		 * xsave writes all. */
+		if (subleaf == 1)
+			data->eax &= ~(uint32_t)(XSAVE_EAX_XSAVEC | XSAVE_EAX_XSAVEOPT);
+		break;
+	case 0xB: /* extended topology */
+	case 0x1F: /* V2 extended topology */
 	case 0x80000026: /* AMD's extended CPU topology */
 		data->edx = 0; /* x2APIC id */
 		break;
@@ -124,7 +134,7 @@ void prr_cpuid_mask(uint32_t leaf, uint32_t subleaf, struct prr_cpuid *data)
 		data->ebx &= ~(uint32_t)AMD_EBX_RDPRU;
 		break;
 	case 0x8000001E:
-		data->eax = 0;              /* extended APIC id */
+		data->eax = 0; /* extended APIC id */
 		data->ebx &= ~(uint32_t)0xff; /* 7:0: core or compute unit id */
 		data->ecx &= ~(uint32_t)0xff; /* 7:0: node id */
 		break;

@@ -269,7 +269,8 @@ static void test_cpuid_mask(void)
 		masked_ones(0x80000008, 0), (struct prr_cpuid){ ones, ones & ~16U, ones, ones }));
 	CHECK(same(
 		masked_ones(0x8000001e, 0), (struct prr_cpuid){ 0, 0xffffff00, 0xffffff00, ones }));
-	CHECK(same(masked_ones(0xd, 1), kept));
+	CHECK(same(masked_ones(0xd, 0), kept));
+	CHECK(same(masked_ones(0xd, 1), (struct prr_cpuid){ ones & ~3U, ones, ones, ones }));
 	CHECK(same(masked_ones(0x40000001, 0), kept));
 }
 
