@@ -131,6 +131,8 @@ enum prr_status prr_record_point(
 	prr_fingerprint_reset(&s->place);
 	PRR_TRY(name_place(s, t, &s->place, made, err));
 	if (*made) {
+		if (t->spinning && s->place.word_count && s->place.words[0].varying)
+			t->busy_rip = t->regs.rip;
 		account(s, began_ns);
 	} else { /* not at once again */
 		s->points.next_ns = s->points.next_spinning_ns = prr_now() + RETRY_NS;

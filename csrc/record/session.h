@@ -233,6 +233,7 @@ struct prr_record_task {
 	bool at_point;          /* its last event is a PREEMPT */
 	/* Looked at early in its slice, twice the same was in its registers: it waits. */
 	bool spinning;
+	uint64_t busy_rip;         /* a loop that looked like that, but changes memory; 0 none */
 	unsigned samples;          /* looks in this slice, which began at... */
 	uint64_t sample_slice_ns, sample_ns;
 	uint64_t sample_regs[16], sample_rip; /* of the last look */

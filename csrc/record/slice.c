@@ -48,7 +48,8 @@ static void look_for_spinning(const struct prr_record *s, struct prr_record_task
 		return;
 	t->sample_ns = now;
 	prr_regs_encoded(&t->regs, regs);
-	t->spinning = t->samples > 0 && same_loop(t->regs.rip, t->sample_rip) &&
+	t->spinning = t->samples > 0 && !same_loop(t->regs.rip, t->busy_rip) &&
+		same_loop(t->regs.rip, t->sample_rip) &&
 		memcmp(regs, t->sample_regs, sizeof(regs)) == 0;
 	memcpy(t->sample_regs, regs, sizeof(regs));
 	t->sample_rip = t->regs.rip;

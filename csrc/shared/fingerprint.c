@@ -15,7 +15,6 @@
 
 enum {
 	STEPS = 32,      /* of the trajectory */
-	STEPS_BRIEF = 2,
 	MORE_STEPS = 24, /* until a probe can stand at the place */
 	NEAR_CODE = 64,  /* bytes */
 	PROBES_APART = 16,
@@ -157,7 +156,8 @@ static bool can_stand(const struct prr_fingerprint_walk *walk, const struct prr_
 enum prr_status prr_fingerprint_walk(const struct prr_fingerprint_walk *walk,
 	struct prr_fingerprint *ret, bool *there, struct prr_error *err)
 {
-	int wanted = walk->brief ? STEPS_BRIEF : STEPS;
+	const uint64_t first = walk->regs->rip;
+	int wanted = STEPS;
 	bool go_on = true;
 
 	*there = false;
@@ -170,6 +170,8 @@ enum prr_status prr_fingerprint_walk(const struct prr_fingerprint_walk *walk,
 		if (!prr_step_look(walk->tid, walk->regs, &insn) || insn.is_event ||
 			(walk->regs->rflags & PRR_FLAG_TF))
 			return PRR_OK;
+		if (walk->brief && ret->steps > 0 && walk->regs->rip == first)
+			wanted = ret->steps < wanted ? ret->steps : wanted;
 		*there = ret->steps >= wanted && !insn.is_repeated && !is_near(walk) &&
 			(ret->steps >= wanted + MORE_STEPS || can_stand(walk, &insn));
 		if (*there || (ret->steps >= wanted + MORE_STEPS && is_near(walk)) ||

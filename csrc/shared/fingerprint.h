@@ -65,7 +65,7 @@ struct prr_fingerprint_walk {
 	pid_t tid; /* stopped, with *regs in the kernel */
 	struct prr_regs *regs;
 	const struct prr_mappings *mappings;
-	bool brief; /* nothing changes here: two steps will do */
+	bool brief; /* a small loop: once around it will do */
 	uint64_t avoid; /* another probe's site: no place is so near that both cannot stand; 0 */
 	/* May be NULL. Does the slice end here, before the next instruction? */
 	bool (*is_end)(void *context, const struct prr_fingerprint *so_far);
