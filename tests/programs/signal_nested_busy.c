@@ -6,14 +6,17 @@
  */
 #include "alarmed.h"
 
+/* Of a handler: a tenth of the time to the next signal, so that a slow machine gets on. */
+#define ROUNDS 60000u
+
 static volatile uint64_t counter;
 static volatile int depth, deepest, handled;
 static uint64_t hash = HASH_START;
 
 /* One instruction a step: handlers count in between. */
-static void count(int rounds)
+static void count(uint32_t rounds)
 {
-	for (int i = 0; i < rounds; i++)
+	for (uint32_t i = 0; i < rounds; i++)
 		__asm__ volatile("incq %0" : "+m"(counter) : : "cc");
 }
 
@@ -28,7 +31,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	if (depth > deepest)
 		deepest = depth;
 	hash = hash_bytes(u->uc_mcontext.gregs, (REG_EFL + 1) * sizeof(greg_t), hash);
-	count(300000);
+	count(ROUNDS);
 	say("signal %d at depth %d: %lu to %lu, %016lx\n", signo, depth, began, counter, hash);
 	depth--;
 }
@@ -52,7 +55,7 @@ int main(void)
 	count(30000000);
 	for (int i = 0; i < 3; i++)
 		CHECK(setitimer(i, &never, NULL) == 0);
-	CHECK(depth == 0 && counter == 30000000u + 300000u * (unsigned)handled);
+	CHECK(depth == 0 && counter == 30000000u + ROUNDS * (unsigned)handled);
 	say("%d handled, deepest %d\n", handled, deepest);
 	return 0;
 }
