@@ -129,6 +129,7 @@ enum prr_status prr_record_point(
 	if (prr_record_trap_is_pending(t))
 		PRR_TRY(prr_record_take_traps(t, err));
 	prr_fingerprint_reset(&s->place);
+	t->traps_unsettled = true;
 	PRR_TRY(name_place(s, t, &s->place, made, err));
 	if (*made) {
 		if (t->spinning && s->place.word_count && s->place.words[0].varying)
@@ -137,10 +138,11 @@ enum prr_status prr_record_point(
 	} else { /* not at once again */
 		s->points.next_ns = s->points.next_spinning_ns = prr_now() + RETRY_NS;
 	}
+	/* The frame of a handler that comes now shows the mask. */
+	prr_record_restore_mask(t, SIGTRAP);
 	if (t->has_status)
-		return PRR_OK; /* what came instead is treated next, with its own state */
-	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
-	PRR_TRY(prr_record_give_traps_back(t, err));
+		return PRR_OK; /* what came instead is treated next, the rest is settled after it */
+	PRR_TRY(prr_record_settle_traps(s, t, err));
 	if (!*made)
 		prr_slice_go_on(s, t);
 	return PRR_OK;

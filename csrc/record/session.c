@@ -279,6 +279,8 @@ static enum prr_status turn(struct prr_record *s, struct prr_record_task *t, str
 		if (t->state == PRR_TASK_READY) {
 			/* A failed resume (ESRCH): killed; the wait tells. */
 			t->moved = t->backed_up || (t->vague_place && !prr_record_signal_is_due(t));
+			if (t->traps_unsettled)
+				PRR_TRY(prr_record_settle_traps(s, t, err));
 			if (t->as)
 				prr_counting_start(s, t);
 			prr_record_go(s, t, 0);

@@ -228,6 +228,7 @@ struct prr_record_task {
 	size_t held_count, held_capacity;
 	struct prr_held_signal traps[2]; /* SIGTRAPs that wait blocked, taken out for steps */
 	unsigned trap_count;
+	bool traps_unsettled; /* steps were made, prr_record_settle_traps is outstanding */
 	uint64_t held_since_ns; /* CLOCK_MONOTONIC: when the first of them came */
 	uint64_t event_count;   /* of its events */
 	bool at_point;          /* its last event is a PREEMPT */
@@ -420,6 +421,10 @@ PRR_MUST_USE enum prr_status prr_record_memory_view(struct prr_record *s, struct
 /* syscall.c */
 PRR_MUST_USE enum prr_status prr_record_entry(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+/* What comes first at the entry of any call, t->regs being those of the stop: signals that are
+ * held, and the program's own filters. *done: the call is not made now. */
+PRR_MUST_USE enum prr_status prr_record_before_call(
+	struct prr_record *s, struct prr_record_task *t, bool *done, struct prr_error *err);
 PRR_MUST_USE enum prr_status prr_record_exit(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
 /* Answers the syscall at whose seccomp stop t stands with `result`, not running
@@ -606,12 +611,16 @@ PRR_MUST_USE enum prr_status prr_record_deliver_after_answer(
 /* Is a signal pending that t takes before its next instruction? */
 bool prr_record_signal_is_due(struct prr_record_task *t);
 /* A SIGTRAP that waits blocked, in the thread's queue or the process's, would swallow those of
- * our steps and probes: it is taken out, and given back afterwards. */
+ * our steps and probes: it is taken out, and given back by prr_record_settle_traps. */
 bool prr_record_trap_is_pending(struct prr_record_task *t);
 PRR_MUST_USE enum prr_status prr_record_take_traps(
 	struct prr_record_task *t, struct prr_error *err);
-PRR_MUST_USE enum prr_status prr_record_give_traps_back(
-	struct prr_record_task *t, struct prr_error *err);
+/* After our steps, where calls can be injected: what the kernel made of the mask and disposition
+ * of SIGTRAP is undone, and what was taken out goes back. */
+PRR_MUST_USE enum prr_status prr_record_settle_traps(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err);
+/* The part of it that can be done at any stop. */
+void prr_record_restore_mask(struct prr_record_task *t, int signo);
 /* Has the instruction before raised a signal that t has not taken yet? */
 bool prr_record_fault_is_pending(struct prr_record_task *t);
 /* t stands at a seccomp stop and has held signals: delivers them before the

@@ -269,14 +269,6 @@ enum prr_status prr_record_take_traps(struct prr_record_task *t, struct prr_erro
 	return PRR_OK;
 }
 
-enum prr_status prr_record_give_traps_back(struct prr_record_task *t, struct prr_error *err)
-{
-	for (unsigned i = 0; i < t->trap_count; i++)
-		PRR_TRY(requeue(t, &t->traps[i].info, err));
-	t->trap_count = 0;
-	return PRR_OK;
-}
-
 bool prr_record_trap_is_pending(struct prr_record_task *t)
 {
 	return (t->sigmask & SIG_BIT(SIGTRAP)) && (pending_signals(t) & SIG_BIT(SIGTRAP));
@@ -759,6 +751,12 @@ enum prr_status prr_record_sigreturn_exit(struct prr_record *s, struct prr_recor
 
 /* ------------------------------------------------- our own traps (PITFALLS A2) */
 
+void prr_record_restore_mask(struct prr_record_task *t, int signo)
+{
+	if (t->sigmask & SIG_BIT(signo))
+		prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
+}
+
 enum prr_status prr_record_restore_after_trap(
 	struct prr_record *s, struct prr_record_task *t, int signo, struct prr_error *err)
 {
@@ -776,7 +774,20 @@ enum prr_status prr_record_restore_after_trap(
 			return PRR_OK;
 		PRR_TRY(prr_inject_one(t->uid.tid, SYS_rt_sigaction, args, &result, err));
 	}
-	if (blocked)
-		prr_ptrace_set_sigmask(t->uid.tid, t->sigmask);
+	prr_record_restore_mask(t, signo);
+	return PRR_OK;
+}
+
+enum prr_status prr_record_settle_traps(
+	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
+{
+	/* The call that is about to be restarted would not be (slice.c). */
+	if ((int64_t)t->regs.orig_rax >= 0 && prr_is_restart((int64_t)t->regs.rax))
+		return PRR_OK;
+	PRR_TRY(prr_record_restore_after_trap(s, t, SIGTRAP, err));
+	for (unsigned i = 0; i < t->trap_count; i++)
+		PRR_TRY(requeue(t, &t->traps[i].info, err));
+	t->trap_count = 0;
+	t->traps_unsettled = false;
 	return PRR_OK;
 }
