@@ -188,21 +188,16 @@ static enum prr_status give_up(struct prr_record_task *t, uint64_t now, struct p
 {
 	struct prr_counting *c = t->as->counting;
 
-	c->waiting = false;
-	(void)prr_probe_set_counter(
-		c->probes[c->wanted], t->uid.tid, PRR_COUNT_START - (c->wanted_hits - 1));
 	/* The program has left the region. */
 	c->retry_ns = now;
 	return close_all_but(t, NULL, err);
 }
 
-enum prr_status prr_counting_aim(
-	struct prr_record *s, struct prr_record_task *t, bool *waiting, struct prr_error *err)
+enum prr_status prr_counting_aim(struct prr_record_task *t, bool *waiting, struct prr_error *err)
 {
 	struct prr_counting *c = t->as->counting;
 	uint64_t now = prr_now(), period;
 
-	(void)s;
 	*waiting = false;
 	/* A SIGTRAP that waits blocked would swallow the probe's. */
 	if (!prr_counting_is_ready(t) || prr_record_trap_is_pending(t))

@@ -51,7 +51,7 @@ PRR_MUST_USE enum prr_status prr_counting_measure(
 /* t's time is up: from now on its next arrival traps. *waiting is false when no site
  * serves, or none was reached for too long. */
 PRR_MUST_USE enum prr_status prr_counting_aim(
-	struct prr_record *s, struct prr_record_task *t, bool *waiting, struct prr_error *err);
+	struct prr_record_task *t, bool *waiting, struct prr_error *err);
 /* t stands at a SIGTRAP: of a probe? Then it is treated. */
 PRR_MUST_USE enum prr_status prr_counting_trap(
 	struct prr_record *s, struct prr_record_task *t, bool *treated, struct prr_error *err);

@@ -48,18 +48,7 @@ static enum prr_status answered(
 
 	prr_regs_canonical_syscall(&t->regs);
 	t->regs.rax = (uint64_t)-ENOSYS; /* as at the entry */
-	t->vague_place = t->backed_up = t->redo = false;
-	t->call_start_ns = 0;
-	t->entry_regs = t->regs;
-	t->nr = (int64_t)t->regs.orig_rax;
-	prr_regs_syscall_args(&t->regs, t->args);
-	t->blocked_recorded = false;
-	if (t->held_count) {
-		PRR_TRY(prr_record_deliver_at_entry(s, t, &done, err));
-		if (done)
-			return PRR_OK;
-	}
-	PRR_TRY(prr_record_seccomp(s, t, &done, err));
+	PRR_TRY(prr_record_before_call(s, t, &done, err));
 	if (done)
 		return PRR_OK;
 	if (result >= 0 || result < -MAX_ERRNO)

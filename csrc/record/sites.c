@@ -146,7 +146,7 @@ size_t prr_record_sites(const struct prr_record_task *t, const uint64_t *execute
 	follow_all(t, &flow);
 	list.room = room / 2;
 	add_loops(t, &list, &flow);
-	/* The rest: first instructions of what was executed without a jump, evenly. */
+	/* The rest: where jumps led, the latest first. */
 	list.room = room;
 	for (size_t i = executed_count; i-- > 1 && list.count < room;)
 		if (executed[i] - executed[i - 1] > 15)

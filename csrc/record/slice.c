@@ -159,7 +159,7 @@ static enum prr_status take_place(
 {
 	bool waiting, made;
 
-	PRR_TRY(prr_counting_aim(s, t, &waiting, err));
+	PRR_TRY(prr_counting_aim(t, &waiting, err));
 	if (waiting || prr_now() < next_fingerprint(s, t)) {
 		prr_slice_go_on(s, t);
 		return PRR_OK;

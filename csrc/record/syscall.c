@@ -304,6 +304,22 @@ static void drain_interrupt(struct prr_record_task *t)
 	t->state = PRR_TASK_READY;
 }
 
+enum prr_status prr_record_before_call(
+	struct prr_record *s, struct prr_record_task *t, bool *done, struct prr_error *err)
+{
+	t->vague_place = t->backed_up = t->redo = false;
+	t->call_start_ns = 0;
+	t->entry_regs = t->regs;
+	t->nr = (int64_t)t->regs.orig_rax;
+	prr_regs_syscall_args(&t->regs, t->args);
+	if (!t->transfer.waiting)
+		t->blocked_recorded = false;
+	*done = false;
+	if (t->held_count)
+		PRR_TRY(prr_record_deliver_at_entry(s, t, done, err));
+	return *done ? PRR_OK : prr_record_seccomp(s, t, done, err);
+}
+
 enum prr_status prr_record_entry(
 	struct prr_record *s, struct prr_record_task *t, struct prr_error *err)
 {
@@ -319,21 +335,11 @@ enum prr_status prr_record_entry(
 		drain_interrupt(t);
 		return PRR_OK;
 	}
-	t->vague_place = t->backed_up = false;
-	if (t->redo)
+	if (t->redo) {
+		t->vague_place = t->backed_up = false;
 		return prr_record_has_held(t) ? interrupted(s, t, err) : enter_again(s, t, err);
-	t->call_start_ns = 0;
-	t->entry_regs = t->regs;
-	t->nr = (int64_t)t->regs.orig_rax;
-	prr_regs_syscall_args(&t->regs, t->args);
-	if (!t->transfer.waiting)
-		t->blocked_recorded = false;
-	if (t->held_count) {
-		PRR_TRY(prr_record_deliver_at_entry(s, t, &done, err));
-		if (done)
-			return PRR_OK;
 	}
-	PRR_TRY(prr_record_seccomp(s, t, &done, err));
+	PRR_TRY(prr_record_before_call(s, t, &done, err));
 	if (done)
 		return PRR_OK;
 	if (t->nr == SYS_restart_syscall)
