@@ -9,9 +9,7 @@ goes to the tracee, the kernel's switches between both, and waiting.
 """
 
 import argparse
-import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -23,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measuring import Measured, measure
+from benchmarks.measuring import Measured, measure, write_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 PYRR = (sys.executable, "-m", "pyrr")
@@ -233,14 +231,7 @@ def main() -> None:
     for line in overall(rows):
         console.print(line)
     if options.json:
-        facts = {
-            "machine": platform.machine(),
-            "kernel": platform.release(),
-            "cores": os.cpu_count(),
-            "rounds": options.rounds,
-            "rows": [asdict(row) for row in rows],
-        }
-        options.json.write_text(json.dumps(facts, indent=1) + "\n")
+        write_figures(options.json, options.rounds, rows=[asdict(row) for row in rows])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ exit status is 0 either way.
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -27,6 +26,7 @@ from rich.table import Table
 
 from benchmarks.bench import ROOT, environment
 from benchmarks.clock_programs import Program, programs
+from benchmarks.measuring import write_figures
 
 WITH_POINTS = (sys.executable, "-m", "tests.support.with_points")
 SLICES_MS = (50.0, 5.0, 0.3)
@@ -344,16 +344,13 @@ def main() -> None:
         if shown:
             console.print(table)
     if options.json:
-        facts = {
-            "machine": platform.machine(),
-            "kernel": platform.release(),
-            "cores": os.cpu_count(),
-            "rounds": options.rounds,
-            "places": [asdict(row) for row in rows],
-            "costs": [asdict(row) for row in costs],
-            "delays": [asdict(row) for row in delays],
-        }
-        options.json.write_text(json.dumps(facts, indent=1) + "\n")
+        write_figures(
+            options.json,
+            options.rounds,
+            places=[asdict(row) for row in rows],
+            costs=[asdict(row) for row in costs],
+            delays=[asdict(row) for row in delays],
+        )
 
 
 if __name__ == "__main__":

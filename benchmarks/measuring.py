@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs one command and measures it: time, and what the first process alone used."""
+"""Runs one command and measures it: time, and what the first process alone used; writes figures."""
 
+import json
 import os
+import platform
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,3 +83,15 @@ def measure(command: Sequence[str | Path], cwd: Path, env: dict[str, str]) -> Me
         own_cpu_seconds=watcher.cpu_ticks / TICKS,
         status=status,
     )
+
+
+def write_figures(path: Path, rounds: int, **figures: Sequence[Mapping[str, object]]) -> None:
+    """Writes a benchmark's figures as JSON, with facts of the machine they are from."""
+    facts = {
+        "machine": platform.machine(),
+        "kernel": platform.release(),
+        "cores": os.cpu_count(),
+        "rounds": rounds,
+        **figures,
+    }
+    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
