@@ -92,12 +92,12 @@ CASES = {
     "perl": Case(
         command=("perl", "@words.pl", "words", "3"),
         needs=("command:perl",),
-        inputs=text(sized(400_000, 16 << 20)),
+        inputs=text(sized(2_000_000, 16 << 20)),
     ),
     "sqlite3": Case(
         command=("sqlite3", ":memory:"),
         needs=("command:sqlite3",),
-        stdin=lambda: generating.inserts(sized(10_000, 120_000)),
+        stdin=lambda: generating.inserts(sized(25_000, 120_000)),
     ),
     "xz": Case(
         command=("xz", "-T2", "-6", "--block-size=131072", "-c", "words"),
@@ -107,10 +107,10 @@ CASES = {
     "gzip": Case(
         command=("gzip", "-9c", "words"),
         needs=("command:gzip",),
-        inputs=text(sized(400_000, 4 << 20)),
+        inputs=text(sized(1_500_000, 4 << 20)),
     ),
     "node": Case(
-        command=("node", "@mixing.js", str(sized(10, 150))),
+        command=("node", "@mixing.js", str(sized(25, 150))),
         needs=("command:node",),
     ),
     "java": Case(
@@ -119,9 +119,9 @@ CASES = {
         inputs=java_class,
     ),
     "go": Case(
-        command=("./mixing", str(sized(20, 1200))), needs=("command:go",), inputs=go_program
+        command=("./mixing", str(sized(150, 1200))), needs=("command:go",), inputs=go_program
     ),
-    "c++": Case(command=("./unordered", str(sized(150, 1000))), inputs=unordered),
+    "c++": Case(command=("./unordered", str(sized(600, 1000))), inputs=unordered),
 }
 
 
